@@ -185,6 +185,7 @@ def run(  # noqa: D417 - callers do not give `names`
     usage: str = "",
     preemption: Literal["auto", "none", "blocking", "primitives", "lines"] = "auto",
     kazoo: str | Path | None = None,
+    handler: str = "threading",
     nemesis_interval: float = 10.0,
     image: str | None = None,
     fencing: bool = False,
@@ -225,6 +226,8 @@ def run(  # noqa: D417 - callers do not give `names`
         preemption: when simulated threads may be preempted; ``auto``: drawn from the seed.
         kazoo: the kazoo that the clients run with: a version, which pip installs once into a cache,
             or a directory that has one; None: the installed one.
+        handler: kazoo's handler, and so what the clients' threads are: ``threading``, or on real
+            servers ``gevent`` or ``eventlet``.
         nemesis_interval: seconds from one fault to the next, or less so that every kind occurs.
         image: Docker image of real servers; None: the one that rumpus builds.
         fencing: whether the protected resource refuses stale fencing tokens.
@@ -269,6 +272,7 @@ def run(  # noqa: D417 - callers do not give `names`
             "usage": usage,
             "preemption": preemption,
             "kazoo": None if kazoo is None else str(kazoo),
+            "handler": handler,
             "runs": Path(runs),
             "session_timeout": session_timeout,
             "nemesis_interval": nemesis_interval,

@@ -131,6 +131,7 @@ class ClientBody:
         clock: monotonic nanoseconds.
         home: the client's files.
         host: where it can listen.
+        make_handler: makes the handler of a ``KazooClient``; None: kazoo's own choice.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class ClientBody:
         clock: Callable[[], int],
         home: Home,
         host: str,
+        make_handler: Callable[[], Any] = lambda: None,
     ) -> None:
         self._client = client
         self._hosts = hosts
@@ -155,6 +157,7 @@ class ClientBody:
         self._clock = clock
         self._home = home
         self._host = host
+        self._make_handler = make_handler
         self._process = client
         self._kazoo: KazooClient | None = None
         self._workload: WorkloadClient | None = None
@@ -191,10 +194,15 @@ class ClientBody:
         self._broken = False
         self._process = process
         self._latest_session = None
-        patience = KazooRetry(max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, **JITTER)
+        handler = self._make_handler()
+        own_sleep = {} if handler is None else {"sleep_func": handler.sleep_func}
+        patience = KazooRetry(
+            max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, **JITTER, **own_sleep
+        )
         kazoo = KazooClient(
             hosts=self._hosts or "127.0.0.1",
             timeout=self._session_timeout,
+            handler=handler,
             connection_retry=patience,
         )
         self._kazoo = kazoo

@@ -42,22 +42,25 @@ def environment(library: Path | None) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*places, *filter(None, sys.path)])}
 
 
-def loaded_version(library: Path, build: str, options: Mapping[str, Any]) -> str:
+def loaded_version(
+    library: Path | None, build: str, options: Mapping[str, Any], handler: str
+) -> str:
     """The version of kazoo that a client loads from a directory, found by a process that does it.
 
     Args:
-        library: the directory.
+        library: the directory; None: the installed one is loaded.
         build: what a client runs, as in ``workers.ClientSpec``.
         options: the arguments for that.
+        handler: kazoo's handler, one of ``handlers.HANDLERS``.
 
     Raises:
         UnusableLibrary: kazoo, or what the client runs, cannot be imported.
     """
-    return _probed(library, msgspec.json.encode([build, options]), tuple(sys.path))
+    return _probed(library, msgspec.json.encode([build, options, handler]), tuple(sys.path))
 
 
 @cache
-def _probed(library: Path, wanted: bytes, _: tuple[str, ...]) -> str:
+def _probed(library: Path | None, wanted: bytes, _: tuple[str, ...]) -> str:
     try:
         ended = subprocess.run(
             [sys.executable, "-P", "-m", "rumpus.harness.clients.library_probe"],

@@ -1,6 +1,7 @@
 """``python -m rumpus.harness.clients.library_probe``: what a client of this environment loads.
 
-Standard input has, as JSON, what clients run: ``[build, options]`` (``workers.ClientSpec``). The
+Standard input has, as JSON, what clients run: ``[build, options, handler]``
+(``workers.ClientSpec``). The
 last line of standard output is a ``library.Answer``, as JSON.
 """
 
@@ -10,16 +11,19 @@ import sys
 
 import msgspec
 
+from rumpus.harness.clients.handlers import make_handler, patch
 from rumpus.harness.clients.library import Answer
 
 
-def probe(build: str, options: dict[str, object]) -> Answer:
-    """Import kazoo, and what a client runs, as ``worker`` does."""
+def probe(build: str, options: dict[str, object], handler: str) -> Answer:
+    """Import kazoo, its handler, and what a client runs, as ``worker`` does."""
     step, remedy = "this kazoo", "name another version of kazoo, or use another one of Python"
     try:
+        patch(handler)
         importlib.import_module("kazoo.client")
         version = importlib.import_module("kazoo.version").__version__
         step, remedy = f"what runs with kazoo {version}", "name another version, or another recipe"
+        make_handler(handler)
         importlib.import_module("rumpus.harness.clients.client_body")
         module, _, name = build.partition(":")
         made = getattr(importlib.import_module(module), name)
@@ -34,8 +38,8 @@ def probe(build: str, options: dict[str, object]) -> Answer:
 
 def main() -> None:
     """Answer, and end at once whatever threads the imported modules have."""
-    build, options = msgspec.json.decode(sys.stdin.buffer.read())
-    answer = msgspec.json.encode(probe(build, options))
+    build, options, handler = msgspec.json.decode(sys.stdin.buffer.read())
+    answer = msgspec.json.encode(probe(build, options, handler))
     sys.stdout.flush()
     sys.stdout.buffer.write(b"\n" + answer)
     sys.stdout.buffer.flush()

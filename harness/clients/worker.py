@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from rumpus.harness.clients.client_body import ClientBody
+from rumpus.harness.clients.handlers import HANDLERS, make_handler
 from rumpus.harness.clients.home import DirectoryHome
 from rumpus.harness.clients.messages import Command, Frames, Report, frame
 
@@ -33,6 +34,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     It is called with ``options`` and gives the function that makes a workload's client from
     its context. The run's clock is the system's monotonic clock less ``origin`` nanoseconds.
     ``home`` is the directory of the client's files (``harness.clients.home``).
+    ``handler`` is one of ``handlers.HANDLERS``.
     """
 
     client: int
@@ -43,6 +45,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     parent: int
     origin: int
     home: str
+    handler: str = HANDLERS[0]
 
 
 class Channel:
@@ -121,6 +124,7 @@ def main() -> None:
         clock=lambda: time.monotonic_ns() - assignment.origin,
         home=DirectoryHome(Path(assignment.home)),
         host=HOST,
+        make_handler=lambda: make_handler(assignment.handler),
     )
     code = 0
     try:

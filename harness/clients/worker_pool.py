@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rumpus.harness.clients.clients import ClientState
+from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.library import environment
 from rumpus.harness.clients.messages import Command, Frames, Report, frame
 from rumpus.harness.clients.restartable_workers import RestartableWorkers
@@ -144,6 +145,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
             parent=os.getpid(),
             origin=self.origin,
             home=str((self.logs / f"c{client}").absolute()),
+            handler=self.spec.handler,
         )
         with contextlib.suppress(BrokenPipeError):
             ours.sendall(frame(assignment))
@@ -155,7 +157,9 @@ class WorkerPool(RestartableWorkers[_Worker]):
             OSError: a limit is reached.
         """
         # Without ``-P`` the working directory would come before what is installed.
-        worker = ("-P", "-m", "rumpus.harness.clients.worker", str(channel.fileno()))
+        worker = ["-P", "-m", "rumpus.harness.clients.worker", str(channel.fileno())]
+        if self.spec.handler != HANDLERS[0]:
+            worker[2:] = ["rumpus.harness.clients.patched_worker", worker[3], self.spec.handler]
         with (self.logs / f"c{client}.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, *worker],

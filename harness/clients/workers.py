@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rumpus.harness.clients.clients import Clients
+from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.messages import Command, Report
 
 
@@ -25,13 +26,15 @@ class ClientSpec:
     """What the clients run.
 
     ``build`` is ``module:function`` (see ``worker.Assignment``). ``library`` is a directory that
-    has the kazoo of the clients, and what it needs; None: the installed one.
+    has the kazoo of the clients, and what it needs; None: the installed one. ``handler`` is one of
+    ``handlers.HANDLERS``.
     """
 
     build: str
     options: Mapping[str, Any] = field(default_factory=dict)
     session_timeout: float = 2.0
     library: Path | None = None
+    handler: str = HANDLERS[0]
 
 
 @dataclass(frozen=True)

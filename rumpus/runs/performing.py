@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from rumpus.consoles import shown
+from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.library import UnusableLibrary, loaded_version
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.generators.seed import Seed
@@ -85,9 +86,10 @@ class PreparedRun:
         self._usage = _usage(settings)
         self._name = name
         self._recipe = _recipe(self.workload, settings, name)
+        choice = choose_ensemble(settings.ensemble, settings.image)
+        _check_handler(settings.handler, choice)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
-        choice = choose_ensemble(settings.ensemble, settings.image)
         usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
         if settings.swarm is not None and choice.kind == "sim":
             usual = SOUND
@@ -154,20 +156,24 @@ class PreparedRun:
         Raises:
             UsageError: they cannot load it, or the recipe cannot run with it.
         """
-        if self._kazoo is None:
-            return version("kazoo")
         settings, workload = self._settings, self.workload
+        if self._kazoo is None and settings.handler == HANDLERS[0]:
+            return version("kazoo")
         options = workload.options(self._name, settings.clients, settings.promise)
         try:
-            return loaded_version(self._kazoo, workload.build, options)
+            return loaded_version(self._kazoo, workload.build, options, settings.handler)
         except UnusableLibrary as error:
-            subject = f"{workload.name} / {self._name} cannot run with --kazoo {settings.kazoo}"
+            asked = [] if settings.kazoo is None else [f"--kazoo {settings.kazoo}"]
+            if settings.handler != HANDLERS[0]:
+                asked.append(f"--handler {settings.handler}")
+            subject = f"{workload.name} / {self._name} cannot run with {' '.join(asked)}"
             raise UsageError(f"{subject}: {error}") from error
 
     def _record(self, anchor: ClockAnchor) -> RunRecord:
         """The run's record."""
         settings, plan = self._settings, self._plan
         own = {fault.kind: fault.causes for fault in self._own_faults}
+        greenlets = None if settings.handler == HANDLERS[0] else settings.handler
         return RunRecord(
             run=self._id,
             rumpus=__version__,
@@ -196,6 +202,7 @@ class PreparedRun:
                 **({"usage": settings.usage} if settings.usage else {}),
                 **({"own_faults": own} if own else {}),
                 **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
+                **({"handler": greenlets} if greenlets else {}),
                 **self._world.options,
             },
             clock_anchors=[anchor],
@@ -203,6 +210,7 @@ class PreparedRun:
                 "rumpus": __version__,
                 "python": platform.python_version(),
                 "kazoo": self._kazoo_version,
+                **({greenlets: version(greenlets)} if greenlets else {}),
                 "zookeeper": self._world.image or SIMULATED_ZOOKEEPER,
             },
         )
@@ -225,6 +233,7 @@ class PreparedRun:
             time_limit=settings.time_limit,
             promised=settings.promise,
             library=self._kazoo,
+            handler=settings.handler,
             fencing=record.fencing,
             test=record.first_record().value(),
         )
@@ -400,6 +409,16 @@ def _world(
     from rumpus.runs.docker_world import DockerWorld  # noqa: PLC0415 - slow to import
 
     return DockerWorld(run_id, nodes=settings.nodes, image=settings.image, tick_ms=TICK_MS, say=say)
+
+
+def _check_handler(handler: str, choice: Choice) -> None:
+    if handler not in HANDLERS:
+        raise UsageError(f"unknown handler {handler!r}; there are {', '.join(HANDLERS)}")
+    if handler != HANDLERS[0] and choice.kind != "docker":
+        raise UsageError(
+            f"--handler {handler} needs real servers, as greenlets of {handler} wait in the "
+            "operating system, which cannot be simulated: leave it out, or use --ensemble docker"
+        )
 
 
 def _server_mutant(name: str | None, choice: Choice) -> ServerMutant | None:

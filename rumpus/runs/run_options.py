@@ -14,6 +14,7 @@ from rumpus.argument_types import (
     name,
     seconds,
 )
+from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.generators.usage import Usage
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.nemesis.swarm import PROFILES
@@ -179,6 +180,14 @@ def _add_settings(run: argparse.ArgumentParser) -> None:
         metavar="VERSION|PATH",
         help="kazoo that the clients run with: a version, which pip installs once into a cache, or "
         "a directory: a checkout, or one with the package kazoo in it (default: the installed one)",
+    )
+    run.add_argument(
+        "--handler",
+        choices=HANDLERS,
+        default=HANDLERS[0],
+        help="what the clients' threads are, and so kazoo's handler: threads, or greenlets of "
+        "gevent or eventlet, which must be installed; those run on real servers only "
+        "(default: threading)",
     )
     run.add_argument(
         "--fencing",

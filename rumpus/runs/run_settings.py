@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
+from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.simulation.kernel.preemption import Mode
 
 
@@ -34,6 +35,7 @@ class RunSettings:
     server_mutant: str | None = None
     image: str | None = None
     kazoo: str | None = None
+    handler: str = HANDLERS[0]
     runs: Path = Path("runs")
     fencing: bool = False
     session_timeout: float = 2.0

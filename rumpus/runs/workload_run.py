@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.run import Run
@@ -20,6 +21,7 @@ def workload_run(
     time_limit: float,
     promised: Sequence[str] = (),
     library: Path | None = None,
+    handler: str = HANDLERS[0],
     fencing: bool = False,
     test: Mapping[str, Any] = MappingProxyType({}),
 ) -> Run:
@@ -32,6 +34,7 @@ def workload_run(
         time_limit: how long the load lasts, in seconds.
         promised: names of what a recipe of another repository promises.
         library: a directory that has the clients' kazoo; None: the installed one.
+        handler: the handler of the clients' kazoo, one of ``HANDLERS``.
         fencing: whether the witness checks tokens.
         test: what the history's first record says of the run.
     """
@@ -41,6 +44,7 @@ def workload_run(
             workload.options(recipe, context.clients, promised, context.usage),
             context.session_timeout,
             library,
+            handler,
         ),
         count=context.clients,
         words=workload.words,

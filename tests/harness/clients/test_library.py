@@ -52,7 +52,7 @@ def test_without_one_it_runs_the_installed_kazoo(tmp_path):
 
 
 def test_the_version_is_known_before_a_run(library):
-    assert loaded_version(library, BUILD, {}) == "2.99.1"
+    assert loaded_version(library, BUILD, {}, "threading") == "2.99.1"
 
 
 def broken(library, file, source):
@@ -63,13 +63,13 @@ def broken(library, file, source):
 def test_a_kazoo_that_python_cannot_read(library):
     broken(library, "client.py", "async = 1\n")
     with pytest.raises(UnusableLibrary, match=r"cannot import this kazoo \(SyntaxError: .*another"):
-        loaded_version(library, BUILD, {})
+        loaded_version(library, BUILD, {}, "threading")
 
 
 def test_a_package_that_it_needs_is_named(library):
     broken(library, "client.py", "import needed_by_kazoo\n")
     with pytest.raises(UnusableLibrary, match="install needed_by_kazoo where rumpus is installed"):
-        loaded_version(library, BUILD, {})
+        loaded_version(library, BUILD, {}, "threading")
 
 
 def test_a_recipe_that_needs_what_this_kazoo_lacks(library):
@@ -83,10 +83,10 @@ def test_a_recipe_that_needs_what_this_kazoo_lacks(library):
         r"cannot import what runs with kazoo 2.99.1 \(ModuleNotFoundError: .*'kazoo.recipe.cache'"
     )
     with pytest.raises(UnusableLibrary, match=told):
-        loaded_version(library, "rumpus.workloads.view:ViewWorkload", options)
+        loaded_version(library, "rumpus.workloads.view:ViewWorkload", options, "threading")
 
 
 def test_a_kazoo_that_ends_the_process(library):
     broken(library, "client.py", "import os\nos._exit(7)\n")
     with pytest.raises(UnusableLibrary, match="ended with code 7"):
-        loaded_version(library, BUILD, {})
+        loaded_version(library, BUILD, {}, "threading")
