@@ -127,6 +127,9 @@ class Driver:
         self._ask_again = 0
         self._done = False
         self._deadline = 0
+        self.branch: Callable[[int], int | None] = lambda _: None
+        """Called with the time before each step. Where it exchanges actions that are to come, it
+        returns when the first of them is due."""
         self._restarts = ThreadPoolExecutor(max_workers=8, thread_name_prefix="restart")
         self._nemesis_thread = threading.Thread(
             target=self._run_nemesis, name="nemesis", daemon=True
@@ -198,6 +201,9 @@ class Driver:
     def _step(self) -> bool:
         """Do one turn of the driver's loop. Returns whether the run is over."""
         now = self.now()
+        changed = self.branch(now)
+        if changed is not None:
+            self._ask_again = min(self._ask_again, changed)
         over = now > self._deadline
         if (over or self._stop_requested()) and not self._interpreter.stopped:
             self._interpreter.stop()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,9 +19,10 @@ from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.clients.workers import ClientSpec, Workers
 from rumpus.harness.driver import HEAL_ALL, Driver, Progress, Sink
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
-from rumpus.harness.generators.combinators import any_of, on_clients, on_nemesis, phases, sequence
+from rumpus.harness.generators.combinators import any_of, on_clients, on_nemesis, phases
 from rumpus.harness.generators.generator import Generator, Invocation
 from rumpus.harness.generators.interpreter import Interpreter
+from rumpus.harness.generators.timetable import Timetable
 from rumpus.harness.links.links import Links
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
@@ -60,6 +62,13 @@ class Nemesis(Protocol):
 
     def close(self) -> None:
         """Close what it has opened itself."""
+
+
+Branch = Callable[[int, Any], bool]
+"""Called before each step of the driver, with the nanoseconds since the load began and the nemesis.
+
+It tells whether it has changed what the nemesis is to do from now on.
+"""
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,7 @@ def perform(
     stop_requested: Callable[[], bool],
     workers: Callable[..., Workers] = WorkerPool,
     mailbox: Callable[[], Mailbox] = StreamMailbox,
+    branch: Branch | None = None,
 ) -> None:
     """Perform a run. Whatever happens, only its records are left behind.
 
@@ -137,6 +147,7 @@ def perform(
         stop_requested: once true the run heals, gathers and ends as soon as it can.
         workers: makes the clients' processes; called as ``WorkerPool`` is.
         mailbox: makes the mailbox in which the driver waits for messages.
+        branch: lets the nemesis go on with other faults, at a time of its choice.
 
     Raises:
         EnvironmentRefusal: the host does not allow it.
@@ -175,6 +186,7 @@ def perform(
             step,
             stop_requested,
             stack,
+            branch,
         )
 
 
@@ -191,6 +203,7 @@ def _drive(
     step: Callable[[str], None],
     stop_requested: Callable[[], bool],
     stack: ExitStack,
+    branch: Branch | None,
 ) -> None:
     roles = RoleTracker(run.count, run.words)
     breaker: Nemesis | None = None
@@ -228,9 +241,11 @@ def _drive(
     if stop_requested():
         return
     step(f"load for {run.time_limit:g} s")
-    interpreter = Interpreter(
-        _whole(run, breaker, began=driver.now()), clients=run.count, cleanup=run.cleanup
-    )
+    began = driver.now()
+    faults = Timetable(_actions(run, breaker, began))
+    if branch is not None:
+        driver.branch = partial(_branched, branch, run, breaker, faults, began)
+    interpreter = Interpreter(_whole(run, faults, began), clients=run.count, cleanup=run.cleanup)
     with _watch_leader(ensemble, driver, status), _watch_outside(ensemble, breaker, driver):
         driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
     for client in range(run.count):
@@ -247,21 +262,43 @@ def _drive(
     sink.flush()
 
 
-def _whole(run: Run, nemesis: Nemesis, began: int) -> Generator:
+def _whole(run: Run, faults: Timetable, began: int) -> Generator:
     """The run's generator: load under faults, then healing, then the final phase."""
+    return phases(
+        any_of(
+            on_clients(run.load(_end(run, began))),
+            on_nemesis(faults.generator()),
+        ),
+        on_clients(run.final),
+    )
+
+
+def _actions(run: Run, nemesis: Nemesis, began: int) -> list[Invocation]:
+    """What the nemesis is to do, healing at the end included."""
     faults = [
         Invocation(action.f, action.value, time=began + action.time)
         for action in nemesis.schedule()
     ]
-    until = began + int(run.time_limit * 1e9)
-    heal = Invocation(HEAL_ALL, {}, time=until)
-    return phases(
-        any_of(
-            on_clients(run.load(until)),
-            on_nemesis(sequence(*faults, heal)),
-        ),
-        on_clients(run.final),
-    )
+    return [*faults, Invocation(HEAL_ALL, {}, time=_end(run, began))]
+
+
+def _end(run: Run, began: int) -> int:
+    """When the load ends."""
+    return began + int(run.time_limit * 1e9)
+
+
+def _branched(
+    branch: Branch,
+    run: Run,
+    nemesis: Nemesis,
+    faults: Timetable,
+    began: int,
+    now: int,
+) -> int | None:
+    """Ask whether the run branches now; when the first action is due that follows then."""
+    if not branch(now - began, nemesis):
+        return None
+    return faults.replace(_actions(run, nemesis, began))
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ An ensemble, clients and links that support them have attributes of these types;
 is None, faults that need it are refused by name (``nemesis.registry.require``).
 """
 
-from collections.abc import Iterable
-from typing import Literal, Protocol
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -36,6 +36,26 @@ class RequestTrigger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     request: str = "create"
     number: int = 1
     milliseconds: float = 1000.0
+
+
+FrameAction = Literal["lose", "reset", "silence", "freeze"]
+"""What is done at a frame. ``lose``: it is swallowed and its connection reset. ``reset``: it
+passes, then its connection is reset. ``silence``: it is swallowed, and so is all that follows, in
+both directions, until the fault is healed. ``freeze``: it passes, then the client is frozen."""
+
+
+class FrameSeen(NamedTuple):
+    """A frame that has come to a client's links.
+
+    Attributes:
+        time: monotonic nanoseconds.
+        client: whose.
+        what: the name of a request (``create``), ``reply`` or ``event``.
+    """
+
+    time: int
+    client: int
+    what: str
 
 
 class ArmedTrigger(Protocol):
@@ -74,6 +94,9 @@ class Machines(Protocol):
 
     def replication_delay(self, node: str) -> float:
         """The seconds by which such traffic is delayed now."""
+
+    def reseed(self, number: int) -> None:
+        """Draw the world's random choices anew from now on; a number gives a future."""
 
     def applied(self, node: str) -> int:
         """The zxid of the last transaction that a server has applied; 0: it has never run."""
@@ -114,3 +137,20 @@ class TriggerLinks(Protocol):
         Raises:
             ValueError: no such kind of request, or a number below 1.
         """
+
+    def arm_frame(
+        self, client: int, number: int, action: FrameAction, freeze: Callable[[int], None]
+    ) -> "ArmedTrigger":
+        """Arm a trigger for a client's n-th frame from now on, in either direction.
+
+        Heartbeats, and what opens and closes sessions, do not count.
+
+        Args:
+            client: its number.
+            number: which frame; 1: the next.
+            action: what is done at it.
+            freeze: freezes a client's process.
+        """
+
+    def frames(self) -> list[FrameSeen]:
+        """The frames that count which have come since this was first called."""

@@ -97,6 +97,8 @@ class Fault(ABC, Generic[Target]):
     """What it breaks. Faults that work on the same thing cannot have the same targets at once."""
     alone: ClassVar[str] = ""
     """Why no other fault may work on that thing at the same time; empty: others may."""
+    several: ClassVar[bool] = False
+    """Whether several faults of the kind can have the same targets at once."""
     gives_way: ClassVar[bool] = False
     """Whether a later fault may take its targets over while it is in force."""
     needs: ClassVar[Capability | None] = None
@@ -105,6 +107,8 @@ class Fault(ABC, Generic[Target]):
     """Whether random plans have it by default, wherever the ensemble offers what it needs."""
     sound: ClassVar[bool] = True
     """Whether ZooKeeper keeps its guarantees, however the fault is combined with others."""
+    drawn: ClassVar[bool] = True
+    """Whether swarms and ``--nemesis all`` have it; else it has to be named."""
     several_nodes: ClassVar[str] = ""
     """Why random plans for a single server cannot have the fault; empty: they can."""
     causes: ClassVar[Effect | None] = None

@@ -207,6 +207,8 @@ def conflict(earlier: Entry, later: Entry) -> str | None:
     one, other = fault_of(earlier), fault_of(later)
     if one.works_on != other.works_on:
         return None
+    if one.several and other.several:
+        return None
     if alone := one.alone or other.alone:
         return alone
     if one.gives_way and not other.gives_way:

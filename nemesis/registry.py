@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from rumpus.checker.every_run.exercise import OUTSIDE, Effect
 from rumpus.harness.ensemble import Availability, Capability, Ensemble, EnvironmentRefusal
+from rumpus.nemesis.client_frame import ClientFrame
 from rumpus.nemesis.client_partition import ClientPartition
 from rumpus.nemesis.client_request import ClientRequest
 from rumpus.nemesis.client_stall import ClientStall
@@ -19,6 +20,7 @@ from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.follower_lag import FollowerLag
 from rumpus.nemesis.partition import Partition
 from rumpus.nemesis.processes import ClientKill, ClientPause, Kill, Pause, PowerOff
+from rumpus.nemesis.reseed import Reseed
 
 FAULTS: dict[str, type[Fault[Any]]] = {
     fault.kind: fault
@@ -38,6 +40,8 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClientClockSkew,
         ClientStall,
         ClientRequest,
+        Reseed,
+        ClientFrame,
     )
 }
 """Every kind of fault by name. What random plans draw from a seed depends on this order. Kinds of
@@ -55,7 +59,7 @@ SIMULATED = tuple(k for k, fault in FAULTS.items() if fault.usual)
 EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "simulation")
 """The kinds of fault in random plans for real servers, by default."""
 
-SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound)
+SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound and fault.drawn)
 """The kinds of fault under which ZooKeeper keeps its guarantees, however they are combined."""
 
 

@@ -20,6 +20,7 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.harness.links.links import Links
 from rumpus.harness.own_client import open_client
+from rumpus.harness.simulated_faults import TriggerLinks
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault
@@ -96,6 +97,8 @@ class Nemesis:
         self._recovering: set[int] = set()
         """Faults of a punctual plan that were healed, and have not been seen to be healed yet."""
         self._named = {entry.targets.of for entry in plan.entries}
+        self._looking = (0, 0.0, 0.0)
+        """Entry, time in the plan, and beginning of the action under way; of punctual plans."""
         self._began: float | None = None
         """When the load began, on the context's clock; None before the first action."""
 
@@ -158,11 +161,33 @@ class Nemesis:
         due = entry.at if f == "start" else entry.end
         if self._began is None:
             self._began = now - due
-        others = [e for e in self._plan.entries if e.id != entry.id]
+        self._looking = (entry.id, due, now)
+        self._context.latest = self._latest()
+
+    def _latest(self) -> float:
+        """When looking at the action under way ends, in a punctual plan."""
+        number, due, since = self._looking
+        others = [e for e in self._plan.entries if e.id != number]
         later = [t for e in others for t in (e.at, e.end) if t >= due]
-        self._context.latest = max(
-            now + LEAST_LOOK, self._began + min(later) if later else math.inf
-        )
+        assert self._began is not None
+        return max(since + LEAST_LOOK, self._began + min(later) if later else math.inf)
+
+    @property
+    def trigger_links(self) -> TriggerLinks:
+        """The links, where they are simulated."""
+        return self._context.trigger_links
+
+    def replan(self, plan: FaultPlan) -> None:
+        """Go on with another plan.
+
+        Args:
+            plan: a valid one, which has the same actions up to now.
+        """
+        self._plan = plan
+        self._entries = {entry.id: entry for entry in plan.entries}
+        self._named = {entry.targets.of for entry in plan.entries}
+        if self._context.latest != math.inf:
+            self._context.latest = self._latest()
 
     def _elsewhere(self, number: int) -> set[str]:
         """Targets of the other faults that are in force."""

@@ -63,7 +63,7 @@ class HistoryWriter:
         self._oldest = 0
         try:
             self._file: int | None = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
+                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
             )
         except OSError as error:
             raise StoreError.from_os_error(path, "begin a history", error) from error

@@ -36,27 +36,37 @@ class ConnectionTally:
         watch_events: where watches that are seen are appended.
 
     Attributes:
+        asked: whether the ConnectRequest has passed.
         granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
             it has not.
         session: the id of that session; 0 if there is none.
+        welcomed: whether the answer to the ConnectRequest has come.
     """
 
-    __slots__ = ("_asked", "_tally", "_tracing", "_watch_events", "_welcomed", "granted", "session")
+    __slots__ = (
+        "_tally",
+        "_tracing",
+        "_watch_events",
+        "asked",
+        "granted",
+        "session",
+        "welcomed",
+    )
 
     def __init__(self, tally: Tally, watch_events: deque[WatchSeen | WatchLeft]) -> None:
         tally.connections += 1
         self._tally = tally
         self._watch_events = watch_events
         self._tracing = WatchTracing(tally.client, tally.connections)
-        self._asked = False  # the ConnectRequest has passed
-        self._welcomed = False  # the answer to it has passed
+        self.asked = False
+        self.welcomed = False
         self.granted = 0
         self.session = 0
 
     def requests(self, frames: list[bytes]) -> list[bytes]:
         """Take frames on their way to the server; returns those that are requests."""
-        if frames and not self._asked:
-            self._asked = True
+        if frames and not self.asked:
+            self.asked = True
             frames = frames[1:]
         self._tally.requests.update(map(zookeeper_frames.opcode, frames))
         for frame in frames:
@@ -79,8 +89,8 @@ class ConnectionTally:
         """
         answers = False
         for number, frame in enumerate(frames):
-            if not self._welcomed:
-                self._welcomed = True
+            if not self.welcomed:
+                self.welcomed = True
                 if zookeeper_frames.session_timeout(frame) > 0:
                     self.granted = now
                     self.session = zookeeper_frames.session_granted(frame)

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 WatchedEvent = Literal["created", "deleted", "changed", "child"]
 
 WATCH_XID = -1
+PING_XID = -2
 """The xid of a watch event; every other reply answers a request."""
 
 LENGTH_BYTES = 4
@@ -179,6 +180,11 @@ def request_name(opcode: int | None) -> str:
     if opcode is None:
         return "malformed"
     return _NAMES.get(opcode, f"opcode-{opcode}")
+
+
+def is_ping(frame: bytes) -> bool:
+    """Whether a request or a reply is a heartbeat."""
+    return xid(frame) == PING_XID
 
 
 def requests_by_name(opcodes: Mapping[int | None, int]) -> dict[str, int]:

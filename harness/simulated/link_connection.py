@@ -1,6 +1,7 @@
 """One client's connection through a gate of the simulated network, and its faults."""
 
 from collections import deque
+from collections.abc import Callable
 
 from rumpus.harness.links import zookeeper_frames
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
@@ -11,7 +12,7 @@ from rumpus.harness.links.tally import (
     Tally,
 )
 from rumpus.harness.links.zookeeper_frames import FrameReader
-from rumpus.harness.simulated_faults import RequestTrigger
+from rumpus.harness.simulated_faults import FrameAction, FrameSeen, RequestTrigger
 from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
@@ -59,6 +60,77 @@ class ArmedTrigger:
         self.links.clear()
 
 
+class FrameTrigger:
+    """A trigger for a client's n-th frame.
+
+    Args:
+        client: whose.
+        number: which frame; 1: the next.
+        action: what is done at it.
+        freeze: freezes a client's process.
+        silence: lets nothing pass any more from or to a client.
+        frames: where it is armed.
+    """
+
+    __slots__ = ("_client", "_frames", "_freeze", "_left", "_silence", "acted", "action")
+
+    def __init__(
+        self,
+        client: int,
+        number: int,
+        action: FrameAction,
+        *,
+        freeze: Callable[[int], None],
+        silence: Callable[[int], None],
+        frames: "Frames",
+    ) -> None:
+        self.action = action
+        self.acted: int | None = None
+        """When it acted, in monotonic nanoseconds; None: not yet."""
+        self._client = client
+        self._left = number
+        self._freeze, self._silence = freeze, silence
+        self._frames = frames
+
+    def meant(self) -> bool:
+        """Count a frame; whether it is the one."""
+        self._left -= 1
+        return self._left == 0
+
+    def act(self, now: int) -> None:
+        """Do what concerns the whole client."""
+        self.acted = now
+        self.withdraw()
+        if self.action == "freeze":
+            self._freeze(self._client)
+        elif self.action == "silence":
+            self._silence(self._client)
+
+    def withdraw(self) -> None:
+        """Disarm the trigger, whether it has acted or not."""
+        if self in self._frames.triggers:
+            self._frames.triggers.remove(self)
+
+
+class Frames:
+    """What is done at frames of one client, on all its links.
+
+    Attributes:
+        triggers: those that wait.
+        log: where frames are noted; None: nowhere.
+    """
+
+    __slots__ = ("log", "triggers")
+
+    def __init__(self) -> None:
+        self.triggers: list[FrameTrigger] = []
+        self.log: list[FrameSeen] | None = None
+
+    def wanted(self) -> bool:
+        """Whether anybody wants to know of frames."""
+        return bool(self.triggers) or self.log is not None
+
+
 class Link:
     """The way from one client to one server, with the cut and the triggers that it has now."""
 
@@ -66,6 +138,7 @@ class Link:
         "armed_triggers",
         "connections",
         "cut",
+        "frames",
         "lost_reply",
         "node",
         "simulator",
@@ -78,9 +151,11 @@ class Link:
         node: str,
         tally: Tally,
         watch_events: deque[WatchSeen | WatchLeft],
+        frames: Frames,
         simulator: Simulator,
     ) -> None:
         self.node = node
+        self.frames = frames
         self.tally = tally
         self.watch_events = watch_events
         self.simulator = simulator
@@ -145,7 +220,12 @@ class LinkConnection:
         if link.cut in LOSES_TO_SERVER:
             self._swallow(len(chunk))
             return b""
-        frames = self.tally.requests(self._from_client.feed(chunk))
+        frames = self._from_client.feed(chunk)
+        if link.frames.wanted():
+            first = 0 if self.tally.asked else 1
+            chunk, passing = self._look_at_frames(chunk, frames, first, self._from_client.pending)
+            frames = frames[:passing]
+        frames = self.tally.requests(frames)
         if link.armed_triggers:
             return self._look_at_requests(chunk, frames)
         return chunk
@@ -157,6 +237,12 @@ class LinkConnection:
             self._swallow(len(chunk))
             return b""
         frames = self._from_server.feed(chunk)
+        if link.frames.wanted():
+            first = 0 if self.tally.welcomed else 1
+            chunk, passing = self._look_at_frames(
+                chunk, frames, first, self._from_server.pending, from_server=True
+            )
+            frames = frames[:passing]
         number, answers = self.tally.replies(frames, self._awaited, link.monotonic())
         if number is not None:
             chunk, self._held = self._held + chunk, b""
@@ -248,6 +334,47 @@ class LinkConnection:
                 return chunk[:passed] if passed > 0 else b""
         return chunk
 
+    def _look_at_frames(
+        self,
+        chunk: bytes,
+        frames: list[bytes],
+        first: int,
+        pending: int,
+        *,
+        from_server: bool = False,
+    ) -> tuple[bytes, int]:
+        """Note frames, and let armed triggers count them and act.
+
+        Args:
+            chunk: the bytes that have come.
+            frames: what is whole with them.
+            first: the first frame that counts.
+            pending: bytes at the end of the chunk that belong to the next frame.
+            from_server: whether they come from the server.
+
+        Returns:
+            What passes of the chunk, and how many of the frames.
+        """
+        link = self.link
+        for number, frame in enumerate(frames[first:], first):
+            if zookeeper_frames.is_ping(frame):
+                continue
+            now = link.monotonic()
+            if link.frames.log is not None:
+                what = _name(frame, from_server=from_server)
+                link.frames.log.append(FrameSeen(now, link.tally.client, what))
+            for trigger in [each for each in link.frames.triggers if each.meant()]:
+                trigger.act(now)
+                if trigger.action == "freeze":
+                    continue
+                passing = number + (trigger.action == "reset")
+                behind = sum(map(len, frames[passing:])) + pending
+                self._swallow(behind)
+                if trigger.action != "silence":
+                    self.abort()
+                return chunk[: max(0, len(chunk) - behind)], passing
+        return chunk, len(frames)
+
     def _meet(self, before: bytes, behind: bytes, frame: bytes) -> bytes:
         """Act on the awaited reply, which ``behind`` begins with; what comes before it may pass."""
         armed, self._trigger = self._trigger, None
@@ -283,3 +410,10 @@ class LinkConnection:
         if armed is not None and armed.acted is None:
             armed.connection = None
             armed.left = 1
+
+
+def _name(frame: bytes, *, from_server: bool) -> str:
+    """What a frame is, in a word."""
+    if not from_server:
+        return zookeeper_frames.request_name(zookeeper_frames.opcode(frame))
+    return "event" if zookeeper_frames.xid(frame) == zookeeper_frames.WATCH_XID else "reply"

@@ -10,9 +10,20 @@ from collections.abc import Callable, Iterable, Mapping
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
 from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
-from rumpus.harness.simulated.link_connection import ArmedTrigger, Link, LinkConnection
+from rumpus.harness.simulated.link_connection import (
+    ArmedTrigger,
+    Frames,
+    FrameTrigger,
+    Link,
+    LinkConnection,
+)
 from rumpus.harness.simulated.workers import client_host
-from rumpus.harness.simulated_faults import RequestTrigger, TriggerLinks
+from rumpus.harness.simulated_faults import (
+    FrameAction,
+    FrameSeen,
+    RequestTrigger,
+    TriggerLinks,
+)
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
 from rumpus.simulation.network.network import Network
@@ -91,8 +102,10 @@ class SimLinks:
         self._tallies = [Tally(client) for client in range(clients)]
         self._afflicted: set[int] = set()
         self._links: list[dict[str, Link]] = []
-        for tally in self._tallies:
-            links = {n: Link(n, tally, self._watch_events, simulator) for n in servers}
+        self._frames = [Frames() for _ in range(clients)]
+        self._log: list[FrameSeen] | None = None
+        for tally, frames in zip(self._tallies, self._frames, strict=True):
+            links = {n: Link(n, tally, self._watch_events, frames, simulator) for n in servers}
             self._links.append(links)
             for node, address in servers.items():
                 wishes = _Gate(links[node])
@@ -168,6 +181,34 @@ class SimLinks:
             armed.links.append(link)
         return armed
 
+    def arm_frame(
+        self, client: int, number: int, action: FrameAction, freeze: Callable[[int], None]
+    ) -> FrameTrigger:
+        """Arm a trigger for a client's n-th frame from now on; healing withdraws it, too."""
+        self._chosen(client, ())
+        if number < 1:
+            raise ValueError(f"frames are counted from 1, not {number}")
+        self._note("arm", client, f"{action} {number}", [])
+        frames = self._frames[client]
+        trigger = FrameTrigger(
+            client,
+            number,
+            action,
+            freeze=freeze,
+            silence=lambda client: self.cut(client, "black-hole"),
+            frames=frames,
+        )
+        frames.triggers.append(trigger)
+        return trigger
+
+    def frames(self) -> list[FrameSeen]:
+        """The frames that have come since this was first called."""
+        if self._log is None:
+            self._log = []
+            for frames in self._frames:
+                frames.log = self._log
+        return list(self._log)
+
     def reset_session(self, client: int, session: int) -> bool:
         """Reset the client's connections that have a session; whether there was any."""
         found = [
@@ -198,6 +239,8 @@ class SimLinks:
             links = self._chosen(number)
             self._note("heal", number, "", links)
             self._afflicted.discard(number)
+            for trigger in list(self._frames[number].triggers):
+                trigger.withdraw()
             for link in links:
                 for armed in list(link.armed_triggers):
                     armed.withdraw()

@@ -71,6 +71,10 @@ class SimMachines:
         delays = (self._network.path(source, node).delay for source in self._others(node))
         return max(delays, default=0) / SECOND
 
+    def reseed(self, number: int) -> None:
+        """Draw all random choices anew from now on."""
+        self._cluster.simulator.reseed(number)
+
     def applied(self, node: str) -> int:
         """The zxid of the last transaction that a server has applied."""
         return self._cluster.zxid(node)

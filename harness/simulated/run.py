@@ -26,7 +26,7 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.driver import Sink
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
-from rumpus.harness.run import Nemesis, Run, Status
+from rumpus.harness.run import Branch, Nemesis, Run, Status
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.mailbox import SimMailbox
@@ -105,8 +105,9 @@ class _TracedSink:
         self.hand_over = sink.flush
 
     def append(self, op: Op) -> object:
-        """Take one record."""
-        self._trace(self._encode(op))
+        """Take one record. What was asked for is not part of what happened."""
+        if (op.process, op.f) != ("control", "test"):
+            self._trace(self._encode(op))
         return self._append(op)
 
     def flush(self) -> None:
@@ -135,6 +136,7 @@ def perform_simulated(
     status: Status | None = None,
     step: Callable[[str], None] = lambda _: None,
     stop_requested: Callable[[], bool] = lambda: False,
+    branch: Branch | None = None,
 ) -> SimulatedRun:
     """Perform a run in a world of its own, which is gone when this returns.
 
@@ -163,6 +165,8 @@ def perform_simulated(
         step: told in words what is being done now. ``step`` and ``stop_requested`` are called from
             the world, but are functions of the real program.
         stop_requested: asked often; once true the run heals, gathers and ends.
+        branch: as for ``harness.run.perform``; a function of the real program. It may fork this
+            real process.
 
     Raises:
         EnvironmentRefusal: the servers do not come up.
@@ -176,7 +180,8 @@ def perform_simulated(
         simulator.between_steps = _collecting(simulator)
         try:
             simulator.preempt(preemption)
-            with HangWatchdog(simulator, HANG_PATIENCE_S), guarded(simulator) as guards:
+            watchdog = HangWatchdog(simulator, HANG_PATIENCE_S)
+            with watchdog, guarded(simulator) as guards:
                 return _perform(
                     simulator,
                     run,
@@ -193,6 +198,7 @@ def perform_simulated(
                     status=Status() if status is None else status,
                     step=guards.lend(step),
                     stop_requested=guards.lend(stop_requested),
+                    branch=None if branch is None else guards.lend(watchdog.kept(branch)),
                 )
         finally:
             simulator.close()
@@ -215,6 +221,7 @@ def _perform(
     status: Status,
     step: Callable[[str], None],
     stop_requested: Callable[[], bool],
+    branch: Branch | None,
 ) -> SimulatedRun:
     network = Network(simulator)
     settings = Settings(tick_time=tick_ms)
@@ -262,6 +269,7 @@ def _perform(
                     shared=shared,
                 ),
                 mailbox=lambda: mailbox,
+                branch=branch,
             )
         except BaseException as error:  # told to the caller, outside the world
             failure = error

@@ -56,10 +56,17 @@ def attempt(task: TrialTask) -> Attempt:
     try:
         return Attempt(outcome=perform(task))
     except Exception as error:  # told to whoever gave the task
-        code = exit_code(error)
-        words = f"{type(error).__name__}: {error}" if code == DEFECT else str(error)
-        trace = traceback.format_exc() if code == DEFECT else ""
-        return Attempt(error=words, exit_code=code, trace=trace)
+        return attempt_of_error(error)
+
+
+def attempt_of_error(error: BaseException | str) -> Attempt:
+    """The attempt that an error has ended; in words if its process ended by itself."""
+    if isinstance(error, str):
+        return Attempt(error=error, exit_code=DEFECT)
+    code = exit_code(error)
+    words = f"{type(error).__name__}: {error}" if code == DEFECT else str(error)
+    trace = "".join(traceback.format_exception(error)) if code == DEFECT else ""
+    return Attempt(error=words, exit_code=code, trace=trace)
 
 
 def submit(executor: Executor, task: TrialTask) -> Future[Attempt]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
 from rumpus.runs.client_library import find_kazoo
 from rumpus.runs.ensemble_choice import Choice, choose_ensemble
+from rumpus.runs.forks import Forks
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.sim_world import SimWorld
 from rumpus.runs.swarm_settings import with_swarm
@@ -108,12 +110,14 @@ class PreparedRun:
         *,
         interrupted: Callable[[], bool] = lambda: False,
         following: Callable[[Status], contextlib.AbstractContextManager[None]] | None = None,
+        forks: Forks[Any] | None = None,
     ) -> RunDirectory:
         """Perform the run; its directory, sealed, not yet judged.
 
         Args:
             interrupted: once true, the run is brought to its end.
             following: shows the run's status while the block runs.
+            forks: where a simulated run branches.
 
         Raises:
             EnvironmentRefusal, StoreError: this host does not allow it.
@@ -135,7 +139,14 @@ class PreparedRun:
                 self._say(f"note: {note}")
             status = Status()
             order = RunOrder(
-                self._run(record), plan, self.seed, directory, record, status, interrupted
+                self._run(record),
+                plan,
+                self.seed,
+                directory,
+                record,
+                status,
+                interrupted,
+                None if forks is None else partial(forks.look, directory, record),
             )
             with following(status) if following is not None else contextlib.nullcontext():
                 try:

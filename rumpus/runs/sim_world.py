@@ -9,6 +9,7 @@ from rumpus.harness.simulated.run import SimulatedRun, perform_simulated
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import are_sound, availability, refuse
 from rumpus.results.record import ClockAnchor
+from rumpus.runs.held_records import HeldRecords
 from rumpus.runs.world import RunOrder
 from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.simulation.kernel.preemption import Mode
@@ -86,18 +87,19 @@ class SimWorld:
         order.record.virtual_seconds = round(simulated.virtual_seconds, 6)
 
     def _perform(self, order: RunOrder) -> SimulatedRun:
-        with order.directory.history_writer() as sink:
+        with order.directory.history_writer() as writer:
             return perform_simulated(
                 order.run,
                 seed=order.seed,
                 nodes=self._nodes,
                 nemesis=order.nemesis(),
-                sink=sink,
+                sink=writer if order.branch is None else HeldRecords(writer, order.record),
                 logs=order.directory.clients,
                 node_files=order.directory.nodes,
                 epoch=self._epoch,
                 tick_ms=self._tick_ms,
-                check_invariants=are_sound(order.plan.kinds),
+                # Branches may have kinds that are not sound.
+                check_invariants=order.branch is None and are_sound(order.plan.kinds),
                 preemption=self._preemption,
                 mutant=self._mutant,
                 private=self._private,
@@ -105,4 +107,5 @@ class SimWorld:
                 status=order.status,
                 step=self._say,
                 stop_requested=order.stop_requested,
+                branch=order.branch,
             )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from rumpus.harness.run import Run, Status
+from rumpus.harness.run import Branch, Run, Status
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.record import ClockAnchor, RunRecord
@@ -24,6 +24,7 @@ class RunOrder:
         record: the run's record, completed with what is known only after the run.
         status: kept up to date with how far the run is.
         stop_requested: once it answers true, the run is brought to its end.
+        branch: as for ``harness.run.perform``; simulated runs only.
     """
 
     run: Run
@@ -33,6 +34,7 @@ class RunOrder:
     record: RunRecord
     status: Status
     stop_requested: Callable[[], bool]
+    branch: Branch | None = None
 
     def nemesis(self) -> partial[Nemesis]:
         """The constructor of the nemesis; its caller adds what faults act on (servers, clients)."""

@@ -50,6 +50,8 @@ class Simulator:
         self.now = 0
         """Virtual nanoseconds since the world began."""
         self.trace = Trace(keep=keep_trace)
+        self._streams: list[tuple[str, Random]] = []
+        self._future = ""
         self.steps = 0
         self.events = 0
         self.current: Task | None = None
@@ -81,7 +83,19 @@ class Simulator:
 
     def random(self, name: str) -> Random:
         """A separate stream of random numbers, decided by seed and name."""
-        return Random(f"{self.seed}:{name}")
+        stream = Random(f"{self.seed}:{name}{self._future}")
+        self._streams.append((name, stream))
+        return stream
+
+    def reseed(self, number: int) -> None:
+        """Draw all that is drawn from now on from other streams: another future of the same past.
+
+        Args:
+            number: which future; the same number gives the same one.
+        """
+        self._future = f":{number}"
+        for name, stream in self._streams:
+            stream.seed(f"{self.seed}:{name}{self._future}")
 
     def identity(self) -> int:
         """A number that no one else in this world has, for tasks, connections and the like."""

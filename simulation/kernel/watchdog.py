@@ -1,15 +1,20 @@
 """A watchdog for tasks that compute for ever."""
 
 import ctypes
+import os
 import threading
+from collections.abc import Callable
 from time import process_time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from rumpus.simulation.kernel.errors import Hung
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.simulator import Simulator
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class HangWatchdog:
@@ -30,11 +35,26 @@ class HangWatchdog:
         self._patience = patience
         self._over = threading.Event()
         self._watched = threading.get_ident()
-        self._thread = threading.Thread(target=self._watch, name="hang-watchdog", daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._start()
         return self
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._watch, name="hang-watchdog", daemon=True)
+        self._thread.start()
+
+    def kept(self, function: Callable[_P, _T]) -> Callable[_P, _T]:
+        """A function that may fork this real process; the child has a watchdog, too."""
+
+        def call(*arguments: _P.args, **keywords: _P.kwargs) -> _T:
+            done = function(*arguments, **keywords)
+            if os.getpid() != self._process:
+                self._start()
+            return done
+
+        return call
 
     def __exit__(
         self,

@@ -42,7 +42,7 @@ class Cluster:
     ) -> None:
         if count < 1:
             raise ValueError(f"a cluster has at least one voting server, not {count}")
-        self._simulator = simulator
+        self.simulator = simulator
         self._network = network
         self._random = simulator.random("power failures")
         self._standalone = count + observers == 1
@@ -101,9 +101,9 @@ class Cluster:
             self._common, server_id=number, host=node, members=(*self.members(), member)
         )
         self.nodes = (*self.nodes, node)
-        disk = self.disks[node] = Disk(self._simulator, node)
+        disk = self.disks[node] = Disk(self.simulator, node)
         self.programs[node] = ServerProgram(
-            self._simulator, self._network, disk, settings, self.invariants
+            self.simulator, self._network, disk, settings, self.invariants
         )
         return member
 
