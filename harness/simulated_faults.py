@@ -38,12 +38,6 @@ class RequestTrigger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     milliseconds: float = 1000.0
 
 
-FrameAction = Literal["lose", "reset", "silence", "freeze"]
-"""What is done at a frame. ``lose``: it is swallowed and its connection reset. ``reset``: it
-passes, then its connection is reset. ``silence``: it is swallowed, and so is all that follows, in
-both directions, until the fault is healed. ``freeze``: it passes, then the client is frozen."""
-
-
 class FrameSeen(NamedTuple):
     """A frame that has come to a client's links.
 
@@ -139,17 +133,27 @@ class TriggerLinks(Protocol):
         """
 
     def arm_frame(
-        self, client: int, number: int, action: FrameAction, freeze: Callable[[int], None]
+        self,
+        client: int,
+        number: int,
+        then: Callable[[], object],
+        *,
+        passes: bool = True,
+        resets: bool = False,
     ) -> "ArmedTrigger":
         """Arm a trigger for a client's n-th frame from now on, in either direction.
 
-        Heartbeats, and what opens and closes sessions, do not count.
+        Heartbeats, and what opens sessions, do not count.
 
         Args:
             client: its number.
             number: which frame; 1: the next.
-            action: what is done at it.
-            freeze: freezes a client's process.
+            then: called when it has come; must not block.
+            passes: whether it passes.
+            resets: whether its connection is reset after it.
+
+        Raises:
+            ValueError: a number below 1.
         """
 
     def frames(self) -> list[FrameSeen]:

@@ -5,17 +5,29 @@ difference to a run, but before or after which frame a fault begins does.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from msgspec import Meta
 
-from rumpus.harness.simulated_faults import ArmedTrigger, FrameAction
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.fault import Draft, FaultOptions, Turn
 from rumpus.nemesis.fault_context import Finding, NeverActed
 from rumpus.nemesis.targets import Targets
 
-ACTIONS: tuple[FrameAction, ...] = ("lose", "reset", "silence", "freeze")
+if TYPE_CHECKING:
+    from rumpus.harness.simulated_faults import ArmedTrigger
+
+FrameAction = Literal["lose", "reset", "silence", "freeze", "stall"]
+"""What happens at a frame. ``lose``: it is swallowed and its connection reset. Otherwise it passes.
+``reset``: its connection is reset. The others last until the fault is healed. ``silence``: nothing
+passes after it, in either direction. ``freeze``: the client's process is frozen. ``stall``: the
+client's main thread, which performs its operations, does not run."""
+
+ACTIONS: tuple[FrameAction, ...] = get_args(FrameAction)
+
+MAIN = 0.0
+"""Chooses a client's first thread."""
 
 MOST_DRAWN = 40
 """The highest number of a frame in random plans."""
@@ -25,7 +37,7 @@ class FrameOptions(FaultOptions, frozen=True, kw_only=True):
     """Which frame, and what happens at it.
 
     Args:
-        how: what happens; see ``harness.simulated_faults.FrameAction``.
+        how: what happens; see ``FrameAction``.
         number: which frame from then on (1: the next).
     """
 
@@ -43,7 +55,7 @@ class ClientFrame(ClientFault):
     kind = "client-frame"
     summary = (
         "at the n-th request, reply or watch event of a client: it is lost, the connection is "
-        "reset after it, nothing passes from then on, or the client is frozen"
+        "reset after it, nothing passes from then on, or the client or its main thread is frozen"
     )
     works_on = "the clients' frames"
     several = True
@@ -67,11 +79,25 @@ class ClientFrame(ClientFault):
 
     def inject(self) -> None:
         """Arm the triggers."""
-        context = self.context
+        how, links = self.options.how, self.context.trigger_links
         for client in self.chosen:
-            self._armed[client] = context.trigger_links.arm_frame(
-                client, self.options.number, self.options.how, context.clients.pause
+            self._armed[client] = links.arm_frame(
+                client,
+                self.options.number,
+                partial(self._act, client),
+                passes=how != "lose",
+                resets=how in ("lose", "reset"),
             )
+
+    def _act(self, client: int) -> None:
+        """Do what concerns the whole client."""
+        context, how = self.context, self.options.how
+        if how == "silence":
+            context.links.cut(client, "black-hole")
+        elif how == "freeze":
+            context.clients.pause(client)
+        elif how == "stall":
+            context.client_machines.stall(client, MAIN)
 
     def in_force(self) -> Finding:
         """All triggers are armed."""
@@ -85,10 +111,13 @@ class ClientFrame(ClientFault):
             armed.withdraw()
             if armed.acted is None:
                 continue
-            if self.options.how == "freeze" and context.clients.state(client) == "paused":
+            how = self.options.how
+            if how == "freeze" and context.clients.state(client) == "paused":
                 context.clients.resume(client)
-            elif self.options.how == "silence":
+            elif how == "silence":
                 context.links.heal(client)
+            elif how == "stall":
+                context.client_machines.unstall(client)
 
     def healed(self, timeout: float) -> Finding:
         """At least one trigger has acted, and all clients are connected."""
@@ -100,7 +129,8 @@ class ClientFrame(ClientFault):
 
     def record(self) -> dict[str, Any]:
         """What happened to whom so far."""
-        return {"how": self.options.how, "struck": self._struck()}
+        how = f"{self.options.how} at frame {self.options.number}"
+        return {"how": how, "struck": self._struck()}
 
     def _struck(self) -> Sequence[str]:
         return [f"c{c}" for c, armed in self._armed.items() if armed.acted is not None]

@@ -167,7 +167,8 @@ class _Teller:
                 window.begun <= self._until
             ):
                 name = f"{window.kind} {', '.join(window.targets)}".strip()
-                yield _Event(window.in_force or window.begun, f"fault: {name}")
+                how = f" ({window.how})" if window.how else ""
+                yield _Event(window.in_force or window.begun, f"fault: {name}{how}")
                 if window.ended is not None and window.ended <= self._until:
                     yield _Event(window.ended, f"healed: {name}")
 

@@ -29,6 +29,8 @@ OUTSIDE = "outside"
 class FaultWindow:
     """One fault, with times in nanoseconds.
 
+    ``how`` says in which way, where a kind of fault has several.
+
     Starting it took from ``begun`` to ``in_force``, healing it from ``healing`` to ``ended``. So
     ``begun`` to ``ended`` is the widest span in which it can have had effect.
     """
@@ -43,6 +45,7 @@ class FaultWindow:
     verified_in_force: bool = False
     verified_healed: bool = False
     detail: str = ""
+    how: str = ""
 
 
 def fault_windows(history: History) -> list[FaultWindow]:
@@ -62,6 +65,7 @@ def fault_windows(history: History) -> list[FaultWindow]:
                 in_force=done.time if done is not None else None,
                 verified_in_force=bool(after.get("verified")),
                 detail=str(after.get("detail", "")),
+                how=str(after.get("how", "")),
             )
         elif call.f == "stop" and number in windows:
             ending = windows[number]

@@ -12,7 +12,7 @@ from rumpus.harness.links.tally import (
     Tally,
 )
 from rumpus.harness.links.zookeeper_frames import FrameReader
-from rumpus.harness.simulated_faults import FrameAction, FrameSeen, RequestTrigger
+from rumpus.harness.simulated_faults import FrameSeen, RequestTrigger
 from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
@@ -64,32 +64,30 @@ class FrameTrigger:
     """A trigger for a client's n-th frame.
 
     Args:
-        client: whose.
         number: which frame; 1: the next.
-        action: what is done at it.
-        freeze: freezes a client's process.
-        silence: lets nothing pass any more from or to a client.
+        then: called when it has come.
+        passes: whether it passes.
+        resets: whether its connection is reset after it.
         frames: where it is armed.
     """
 
-    __slots__ = ("_client", "_frames", "_freeze", "_left", "_silence", "acted", "action")
+    __slots__ = ("_frames", "_left", "_then", "acted", "passes", "resets")
 
     def __init__(
         self,
-        client: int,
         number: int,
-        action: FrameAction,
+        then: Callable[[], object],
         *,
-        freeze: Callable[[int], None],
-        silence: Callable[[int], None],
+        passes: bool,
+        resets: bool,
         frames: "Frames",
     ) -> None:
-        self.action = action
+        self.passes = passes
+        self.resets = resets
         self.acted: int | None = None
         """When it acted, in monotonic nanoseconds; None: not yet."""
-        self._client = client
         self._left = number
-        self._freeze, self._silence = freeze, silence
+        self._then = then
         self._frames = frames
 
     def meant(self) -> bool:
@@ -98,13 +96,10 @@ class FrameTrigger:
         return self._left == 0
 
     def act(self, now: int) -> None:
-        """Do what concerns the whole client."""
+        """Note that it has acted, and do what concerns more than the connection."""
         self.acted = now
         self.withdraw()
-        if self.action == "freeze":
-            self._freeze(self._client)
-        elif self.action == "silence":
-            self._silence(self._client)
+        self._then()
 
     def withdraw(self) -> None:
         """Disarm the trigger, whether it has acted or not."""
@@ -356,6 +351,8 @@ class LinkConnection:
             What passes of the chunk, and how many of the frames.
         """
         link = self.link
+        passing, resets = len(frames), False
+        lossy = LOSES_TO_CLIENT if from_server else LOSES_TO_SERVER
         for number, frame in enumerate(frames[first:], first):
             if zookeeper_frames.is_ping(frame):
                 continue
@@ -365,12 +362,13 @@ class LinkConnection:
                 link.frames.log.append(FrameSeen(now, link.tally.client, what))
             for trigger in [each for each in link.frames.triggers if each.meant()]:
                 trigger.act(now)
-                if trigger.action == "freeze":
-                    continue
-                passing = number + (trigger.action == "reset")
+                passing = min(passing, number + trigger.passes)
+                resets = resets or trigger.resets
+            if passing < len(frames) or resets or link.cut in lossy:
+                passing = min(passing, number + 1)
                 behind = sum(map(len, frames[passing:])) + pending
                 self._swallow(behind)
-                if trigger.action != "silence":
+                if resets:
                     self.abort()
                 return chunk[: max(0, len(chunk) - behind)], passing
         return chunk, len(frames)

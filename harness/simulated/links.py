@@ -19,7 +19,6 @@ from rumpus.harness.simulated.link_connection import (
 )
 from rumpus.harness.simulated.workers import client_host
 from rumpus.harness.simulated_faults import (
-    FrameAction,
     FrameSeen,
     RequestTrigger,
     TriggerLinks,
@@ -182,22 +181,21 @@ class SimLinks:
         return armed
 
     def arm_frame(
-        self, client: int, number: int, action: FrameAction, freeze: Callable[[int], None]
+        self,
+        client: int,
+        number: int,
+        then: Callable[[], object],
+        *,
+        passes: bool = True,
+        resets: bool = False,
     ) -> FrameTrigger:
         """Arm a trigger for a client's n-th frame from now on; healing withdraws it, too."""
-        self._chosen(client, ())
+        links = self._chosen(client)
         if number < 1:
             raise ValueError(f"frames are counted from 1, not {number}")
-        self._note("arm", client, f"{action} {number}", [])
+        self._note("arm", client, f"frame {number}", links)
         frames = self._frames[client]
-        trigger = FrameTrigger(
-            client,
-            number,
-            action,
-            freeze=freeze,
-            silence=lambda client: self.cut(client, "black-hole"),
-            frames=frames,
-        )
+        trigger = FrameTrigger(number, then, passes=passes, resets=resets, frames=frames)
         frames.triggers.append(trigger)
         return trigger
 

@@ -5,27 +5,26 @@ can begin before or after each of them, and nowhere else, as far as the clients'
 concerned. All these runs begin alike, so they are branches of one run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
+import msgspec
+
 from rumpus.campaigns.branch_task import BranchOutcome, BranchTask, perform_branches
-from rumpus.harness.simulated_faults import FrameAction, FrameSeen
+from rumpus.harness.simulated_faults import FrameSeen
 from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.frame_modes import FRAME_MODES
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
 from rumpus.runs.forks import Branch
 from rumpus.runs.run_settings import RunSettings
 
-ACTIONS: Final[Mapping[str, FrameAction]] = MappingProxyType(
-    {"drops": "lose", "cuts": "reset", "expiries": "silence", "pauses": "freeze"}
-)
-"""What is placed at every frame. ``drops``: the frame is lost with its connection. ``cuts``: the
-connection is reset after it. ``expiries``: nothing passes any more until the session has ended.
-``pauses``: the client is frozen until its session has ended."""
+SPARE_S: Final = 0.5
+"""Seconds of load after all faults are healed."""
 
 SCOPE: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -39,9 +38,6 @@ SCOPE: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 """The settings of a small run. Its servers end a session within 1.5 s."""
-
-SPARE_S: Final = 0.5
-"""Seconds of load after all faults are healed."""
 
 AT_ONCE: Final = 16
 """Branches in one task."""
@@ -60,24 +56,29 @@ class Place:
         client: whose frame.
         number: which of the client's frames, counted from 1.
         what: what the frame is: the name of a request, ``reply`` or ``event``.
-        action: what happens at it.
+        mode: what happens at it, a name of ``FRAME_MODES``.
     """
 
     client: int
     number: int
     what: str
-    action: FrameAction
+    mode: str
 
-    def entry(self, number: int, duration: float) -> Entry:
-        """The fault as an entry of a plan."""
-        return Entry(
-            id=number,
-            at=0.0,
-            kind="client-frame",
-            targets=Targets(names=(f"c{self.client}",)),
-            duration=duration,
-            options={"how": self.action, "number": self.number},
-        )
+    def __str__(self) -> str:
+        """As in ``drops at c1's frame 7 (delete)``."""
+        return f"{self.mode} at c{self.client}'s frame {self.number} ({self.what})"
+
+    def entries(self, duration: float) -> Iterator[Entry]:
+        """The fault as entries of a plan."""
+        for action, earlier in FRAME_MODES[self.mode]:
+            yield Entry(
+                id=0,
+                at=0.0,
+                kind="client-frame",
+                targets=Targets(names=(f"c{self.client}",)),
+                duration=duration - earlier,
+                options={"how": action, "number": self.number},
+            )
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,14 @@ class Corner:
     branch: BranchOutcome
 
     @property
+    def modes(self) -> tuple[str, ...]:
+        """What happens in it."""
+        return tuple(place.mode for place in self.places)
+
+    @property
     def reached(self) -> bool:
         """Whether all of its frames came."""
-        return len(self.branch.struck) == len(self.places)
+        return len(self.branch.struck) == sum(len(FRAME_MODES[place.mode]) for place in self.places)
 
 
 class Corners:
@@ -103,7 +109,7 @@ class Corners:
 
     Args:
         settings: what to run (``SCOPE``).
-        modes: names of ``ACTIONS``.
+        modes: names of ``FRAME_MODES``.
         executor: performs tasks.
         jobs: how many tasks at once.
         operations: how many operations of each client are covered.
@@ -129,12 +135,12 @@ class Corners:
         self.total = 0
         self.cpu_seconds = 0.0
         self._settings = settings
-        self._actions = [ACTIONS[mode] for mode in modes]
+        self._modes = modes
         self._executor, self._jobs = executor, jobs
         self._operations = operations
 
-    def walk(self, faults: int = 1) -> Iterator[Corner]:
-        """Perform all corners with one fault, then those with two.
+    def walk(self, faults: int = 1) -> Generator[Corner]:
+        """Perform the run without faults, all corners with one fault, then those with two.
 
         The second fault of a pair begins at a frame that comes after the first one in the very run
         with that first fault.
@@ -150,7 +156,8 @@ class Corners:
         self.base = base.branch
         self.frames = len(base.branch.frames)
         singles = [(place,) for place in self._places(base.branch.frames)]
-        self.total = len(singles)
+        self.total = 1 + len(singles)
+        yield base
         reached = []
         for corners in self._performed(singles):
             for corner in corners:
@@ -166,8 +173,8 @@ class Corners:
         counts: dict[int, int] = {}
         for frame in frames:
             counts[frame.client] = number = counts.get(frame.client, 0) + 1
-            for action in self._actions:
-                yield Place(frame.client, number, frame.what, action)
+            for mode in self._modes:
+                yield Place(frame.client, number, frame.what, mode)
 
     def _after(self, corner: Corner) -> Iterator[Place]:
         """Places after the one of a corner, in its own run."""
@@ -179,7 +186,7 @@ class Corners:
             counts[place.client] = place.number
             if struck and place != first:
                 seen[place.client] = seen.get(place.client, 0) + 1
-                if seen[place.client] <= MOST_FRAMES * len(self._actions):
+                if seen[place.client] <= MOST_FRAMES * len(self._modes):
                     yield place
             struck = struck or (place.client, place.number) == (first.client, first.number)
 
@@ -192,16 +199,7 @@ class Corners:
         try:
             while True:
                 for piece in islice(left, self._jobs + 1 - len(going)):
-                    plans = [
-                        FaultPlan(
-                            version=1,
-                            entries=tuple(
-                                place.entry(number, duration)
-                                for number, place in enumerate(places, 1)
-                            ),
-                        )
-                        for places in piece
-                    ]
+                    plans = [_plan(places, duration) for places in piece]
                     task = BranchTask(
                         settings=self._settings,
                         plan=EMPTY,
@@ -223,6 +221,12 @@ class Corners:
         finally:
             for _, future in going:
                 future.cancel()
+
+
+def _plan(places: Sequence[Place], duration: float) -> FaultPlan:
+    entries = [entry for place in places for entry in place.entries(duration)]
+    numbered = [msgspec.structs.replace(e, id=number) for number, e in enumerate(entries, 1)]
+    return FaultPlan(version=1, entries=tuple(numbered))
 
 
 def small_settings(settings: RunSettings) -> RunSettings:

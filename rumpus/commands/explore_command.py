@@ -17,6 +17,7 @@ from rumpus.campaigns.case import load_case, save_case
 from rumpus.campaigns.exploring import Exploration, Explorer, Found
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.tasks import processes
+from rumpus.commands.systematic_corners import explore_corners
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.project_names import names_here
@@ -56,6 +57,8 @@ def explore_command(arguments: argparse.Namespace) -> int:
     given["fixed"] = tuple(given)
     given = {"argv": (), "time_limit": LOAD_S, **given}
     settings = replace(names.settings_of(given), argv=())
+    if arguments.systematic is not None:
+        return explore_corners(arguments, settings)
     known = [load_case(path).expects for path in arguments.known]
     display = _Display(notices())
     budget = arguments.budget

@@ -16,6 +16,7 @@ from rumpus.argument_types import (
 )
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.generators.usage import Usage
+from rumpus.nemesis.frame_modes import FRAME_MODES
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.nemesis.swarm import PROFILES
 from rumpus.runs.ensemble_choice import ENSEMBLES
@@ -55,6 +56,24 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="S",
         help="seconds to spend on shrinking each failure; 0: keep it as it is (default: 60)",
+    )
+    explore.add_argument(
+        "--systematic",
+        type=_modes,
+        metavar="MODES",
+        help="instead of seeds: a small run with a fault at every request, reply and watch event, "
+        f"one after the other: {', '.join(FRAME_MODES)}, separated by commas, or all",
+    )
+    add_count(
+        explore, "--faults", 1, 2, "faults in each run of --systematic (default: 1)", default=1
+    )
+    add_count(
+        explore,
+        "--operations",
+        1,
+        1000,
+        "operations of each client that --systematic covers (default: 3)",
+        default=3,
     )
     explore.add_argument(
         "--known",
@@ -250,3 +269,19 @@ def _kinds(text: str) -> list[str]:
         there = f"there are {', '.join(BUILT_IN)}; or none or all, by itself"
         raise argparse.ArgumentTypeError(f"it is empty; {there}")
     return kinds
+
+
+def _modes(text: str) -> list[str]:
+    """Names of ``FRAME_MODES``, separated by commas; ``all`` means all.
+
+    Raises:
+        argparse.ArgumentTypeError: there is no such mode.
+    """
+    named = [each.strip() for each in text.split(",")]
+    if named == ["all"]:
+        return list(FRAME_MODES)
+    if unknown := [name for name in named if name not in FRAME_MODES]:
+        raise argparse.ArgumentTypeError(
+            f"there is no {', '.join(unknown)}; there are {', '.join(FRAME_MODES)}, and all"
+        )
+    return named

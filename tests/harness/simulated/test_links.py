@@ -1,7 +1,7 @@
 """What links can do in a simulated world only; what all links do is in test_link_proxy."""
 
 import pytest
-from kazoo.protocol.serialization import Delete
+from kazoo.protocol.serialization import Delete, Ping
 
 from rumpus.harness.simulated.link_connection import RequestTrigger
 from rumpus.simulation.kernel.simulator import MILLISECOND
@@ -136,3 +136,65 @@ def test_a_delay_holds_back_each_way_and_ends(wires):
     began = wires.monotonic_ns()
     passes(wires, client, server, b"there")
     assert wires.monotonic_ns() - began < 20 * MILLISECOND
+
+
+def test_a_trigger_at_a_frame_counts_both_directions_but_no_heartbeats(wires):
+    ends = client, server = session(wires)
+    seen = []
+    armed = wires.links.arm_frame(0, 3, lambda: seen.append(True))
+    passes(wires, client, server, request(-2, Ping()))
+    answered(wires, ends, 1)
+    assert armed.acted is None
+    passes(wires, client, server, request(2, ASK))
+    assert armed.acted is not None
+    answered(wires, ends, 3)
+    assert seen == [True]
+
+
+def test_a_request_is_lost_at_its_frame(wires):
+    client, server = session(wires)
+    wires.links.arm_frame(0, 2, lambda: None, passes=False, resets=True)
+    client.sendall(request(1, ASK) + request(2, DELETE) + request(3, ASK))
+    assert wires.read(server, len(request(1, ASK))) == request(1, ASK)
+    assert wires.was_reset(client)
+    assert wires.was_reset(server)
+    answered(wires, session(wires), 4)
+
+
+def test_a_connection_is_reset_after_a_reply_has_passed(wires):
+    client, server = session(wires)
+    wires.links.arm_frame(0, 2, lambda: None, resets=True)
+    passes(wires, client, server, request(1, CREATE))
+    server.sendall(reply(1, b"path") + reply(2, b"path"))
+    assert wires.read(client, len(reply(1, b"path"))) == reply(1, b"path")
+    assert wires.was_reset(client)
+
+
+def test_what_is_cut_at_a_frame_lets_nothing_behind_it_pass(wires):
+    client, server = session(wires)
+    wires.links.arm_frame(0, 1, lambda: wires.links.cut(0, "black-hole"))
+    client.sendall(request(1, ASK) + request(2, DELETE))
+    assert wires.read(server, len(request(1, ASK))) == request(1, ASK)
+    assert server.quiet()
+    assert wires.links.afflicted(0)
+
+
+def test_healing_takes_triggers_at_frames_away(wires):
+    ends = session(wires)
+    armed = wires.links.arm_frame(0, 1, lambda: None, resets=True)
+    wires.links.heal(0)
+    answered(wires, ends, 1)
+    assert armed.acted is None
+    with pytest.raises(ValueError, match="frames are counted from 1"):
+        wires.links.arm_frame(0, 0, lambda: None)
+
+
+def test_frames_are_noted_from_the_first_question_on(wires):
+    ends = session(wires)
+    answered(wires, ends, 1)
+    assert wires.links.frames() == []
+    answered(wires, ends, 2, DELETE)
+    assert [(each.client, each.what) for each in wires.links.frames()] == [
+        (0, "delete"),
+        (0, "reply"),
+    ]

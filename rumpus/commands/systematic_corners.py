@@ -1,0 +1,187 @@
+"""``rumpus explore --systematic``: faults at every frame of a small run, one after the other."""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from rumpus.campaigns.case import case_of, save_case
+from rumpus.campaigns.corners import Corner, Corners, small_settings
+from rumpus.campaigns.exploring import Found
+from rumpus.campaigns.replaying import ENDING
+from rumpus.campaigns.tasks import processes
+from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.runs.run_settings import RunSettings
+
+PERIOD_S = 10.0
+"""How often the state is printed."""
+
+
+@dataclass
+class Walk:
+    """What was seen on the way through the corners.
+
+    Attributes:
+        performed: corners that were performed.
+        reached: those of them in which every frame came that a fault waited for.
+        found: failures, each with the first corner that showed it (no faults: the run without).
+        errors: corners that could not be performed, and why.
+        complete: whether all corners were performed.
+    """
+
+    performed: int = 0
+    reached: int = 0
+    found: list[tuple[Found, Corner]] = field(default_factory=list)
+    errors: list[tuple[Corner, str]] = field(default_factory=list)
+    complete: bool = False
+
+    def note(self, corner: Corner) -> None:
+        """Enter a corner."""
+        self.performed += 1
+        self.reached += corner.reached
+        outcome = corner.branch.outcome
+        if outcome is None:
+            self.errors.append((corner, corner.branch.attempt.error))
+            return
+        for seen in outcome.seen:
+            if not seen.promised:
+                continue
+            for found, first in self.found:
+                if first.modes == corner.modes and found.case.expects.resembles(seen.fingerprint):
+                    found.runs += 1
+                    break
+            else:
+                case = case_of(outcome, seen)
+                expects = seen.fingerprint.after(outcome.plan.kinds)
+                case = msgspec.structs.replace(case, expects=expects)
+                self.found.append((Found(case, outcome.seed, outcome.operations), corner))
+
+
+def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int:
+    """Walk through the corners; the exit code.
+
+    1 if a promise was broken, 3 if not all corners could be performed, else 0.
+
+    Raises:
+        UsageError: something asked for does not exist or cannot be done.
+        EnvironmentRefusal, StoreError: this host does not allow it.
+    """
+    console = notices()
+    walk = Walk()
+    began = told = time.monotonic()
+    with processes(arguments.jobs) as executor:
+        corners = Corners(
+            small_settings(settings),
+            arguments.systematic,
+            executor,
+            jobs=arguments.jobs,
+            operations=arguments.operations,
+        )
+        way = corners.walk(arguments.faults)
+        try:
+            for corner in way:
+                walk.note(corner)
+                now = time.monotonic()
+                if now - told >= PERIOD_S:
+                    told = now
+                    console.print(_status(corners, walk), soft_wrap=True)
+                if arguments.budget is not None and now - began >= arguments.budget:
+                    break
+            else:
+                walk.complete = True
+        except KeyboardInterrupt:
+            console.print("interrupted", soft_wrap=True)
+        finally:
+            way.close()
+    saved = [_save(found, corner, arguments.cases) for found, corner in walk.found]
+    if arguments.json:
+        document = _document(corners, walk, saved, arguments.systematic)
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    else:
+        _print(corners, walk, saved, answers())
+    if walk.found:
+        return VIOLATION
+    return VALID if walk.complete and not walk.errors else UNDECIDED
+
+
+def _save(found: Found, corner: Corner, directory: Path) -> Path:
+    """Write a failure's case under a name that says what happens in it."""
+    name = "-".join([found.case.name(), *corner.modes])
+    path = directory / f"{name}{ENDING}"
+    save_case(found.case, path)
+    return path
+
+
+def _document(
+    corners: Corners, walk: Walk, saved: Sequence[Path], named: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "systematic": list(named),
+        "frames": corners.frames,
+        "corners": corners.total,
+        "performed": walk.performed,
+        "reached": walk.reached,
+        "complete": walk.complete,
+        "cpu_seconds": round(corners.cpu_seconds, 3),
+        "errors": [{"faults": _places(corner), "why": why} for corner, why in walk.errors],
+        "findings": [
+            {
+                "fingerprint": str(found.case.expects),
+                "kind": found.case.expects.kind,
+                "promised": found.case.promised,
+                "seed": found.seed,
+                "runs": found.runs,
+                "case": str(path),
+                "faults": _places(corner),
+                "clients": found.case.task().settings.clients,
+                "operations": found.operations,
+                "story": list(found.case.story),
+            }
+            for (found, corner), path in zip(walk.found, saved, strict=True)
+        ],
+    }
+
+
+def _places(corner: Corner) -> list[str]:
+    return [str(place) for place in corner.places]
+
+
+def _print(corners: Corners, walk: Walk, saved: Sequence[Path], console: Console) -> None:
+    for number, ((found, corner), path) in enumerate(zip(walk.found, saved, strict=True), 1):
+        console.print(
+            Text.assemble(f"{number}. ", (str(found.case.expects), "bold red")), soft_wrap=True
+        )
+        where = " and ".join(_places(corner)) or "no fault"
+        runs = f"{found.runs} run" if found.runs == 1 else f"{found.runs} runs"
+        console.print(Text(f"   in {runs}; first with {where}"), soft_wrap=True)
+        for line in found.case.story:
+            console.print(Text(f"   {line}"), soft_wrap=True)
+        console.print(Text(f"   again:  rumpus replay {shown(path)}"), soft_wrap=True)
+        console.print()
+    for corner, why in walk.errors[:5]:
+        places = " and ".join(_places(corner))
+        console.print(Text(f"{places}: could not be run: {why}"), soft_wrap=True)
+    console.print(_status(corners, walk), soft_wrap=True)
+
+
+def _status(corners: Corners, walk: Walk) -> Text:
+    """What is covered, in one line."""
+    words = [
+        f"{corners.frames} frames",
+        f"{walk.performed} of {corners.total} corners performed",
+        f"{walk.reached} reached",
+    ]
+    if walk.errors:
+        words.append(f"{len(walk.errors)} errors")
+    text = Text(", ".join(words))
+    failures = [f"{found.case.expects.kind} ({found.runs})" for found, _ in walk.found]
+    if failures:
+        text.append("; " + ", ".join(failures), style="red")
+    return text
