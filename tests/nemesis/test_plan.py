@@ -47,7 +47,9 @@ def plans(draw):
     for number in range(draw(st.integers(0, 6))):
         kind = draw(st.sampled_from(list(FAULTS)))
         targets = draw(
-            partition_targets
+            st.just(Targets())
+            if kind == "reseed"
+            else partition_targets
             if kind == "partition"
             else client_targets
             if kind.startswith("client-")

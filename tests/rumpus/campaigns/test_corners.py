@@ -1,0 +1,79 @@
+import pytest
+
+from rumpus.campaigns.case import case_of
+from rumpus.campaigns.corners import Corners, small_settings
+from rumpus.campaigns.replaying import replay
+from rumpus.nemesis.frame_modes import FRAME_MODES
+from rumpus.runs.run_settings import RunSettings
+
+
+def small(workload, recipe, **changes):
+    given = {"workload": workload, "recipe": recipe, **changes}
+    return small_settings(RunSettings(argv=(), fixed=tuple(given), **given))
+
+
+def walk(settings, modes, inline, *, operations, faults=1):
+    corners = Corners(settings, modes, inline, operations=operations)
+    return corners, list(corners.walk(faults))
+
+
+def broken(corner):
+    return {each.fingerprint.kind for each in corner.branch.outcome.seen if each.promised}
+
+
+def test_a_fault_is_placed_at_every_frame_and_finds_what_a_lost_reply_does(inline):
+    settings = small("counter", "kazoo", time_limit=2.2)
+    corners, (base, *rest) = walk(settings, ["cuts"], inline, operations=1)
+    assert (base.places, broken(base)) == ((), set())
+    assert corners.frames == len(rest) == corners.total - 1
+    places = [corner.places[0] for corner in rest]
+    assert sorted((place.client, place.number) for place in places) == [
+        (client, number)
+        for client in (0, 1)
+        for number in range(1, 1 + sum(place.client == client for place in places))
+    ]
+    assert all(corner.reached for corner in rest)
+    failing = [corner for corner in rest if broken(corner)]
+    assert failing
+    for corner in failing:
+        assert broken(corner) == {"miscount"}
+        assert corner.places[0].what == "set-data"
+    outcome = failing[0].branch.outcome
+    (seen,) = outcome.seen
+    assert "fault: client-frame" in " ".join(seen.story)
+    assert replay(case_of(outcome, seen)).reproduced is True
+
+
+def test_a_second_fault_comes_after_the_first(inline, monkeypatch):
+    monkeypatch.setattr("rumpus.campaigns.corners.MOST_FRAMES", 1)
+    settings = small("lock", "fair", time_limit=2.2)
+    corners, seen = walk(settings, ["pauses"], inline, operations=1, faults=2)
+    frames = {(f.client, n) for c in (0, 1) for n, f in enumerate(_of(corners, c), 1)}
+    pairs = [corner for corner in seen if len(corner.places) == 2]
+    assert len(seen) == corners.total == 1 + len(frames) + len(pairs)
+    assert pairs
+    for corner in pairs:
+        first, second = corner.places
+        assert (first.client, first.number) != (second.client, second.number)
+        assert first.client != second.client or first.number < second.number
+    assert not any(broken(corner) for corner in seen)
+
+
+def _of(corners, client):
+    return [frame for frame in corners.base.frames if frame.client == client]
+
+
+@pytest.mark.parametrize("mode", FRAME_MODES)
+def test_each_mode_does_what_it_says(mode, inline):
+    settings = small("lock", "fair", time_limit=2.6, clients=1)
+    _, (_, corner, *_) = walk(settings, [mode], inline, operations=1)
+    outcome = corner.branch.outcome
+    assert corner.reached
+    assert {entry.options["how"] for entry in outcome.plan.entries} == {
+        action for action, _ in FRAME_MODES[mode]
+    }
+
+
+def test_a_run_that_cannot_be_performed_is_an_error(inline):
+    with pytest.raises(Exception, match="unknown recipe"):
+        walk(small("lock", "no-such"), ["drops"], inline, operations=1)
