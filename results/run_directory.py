@@ -8,6 +8,8 @@
     the fault plan, as ``rumpus run --plan`` takes it
 ``results.json``, ``report.html``, ``junit.xml``, ``summary.md``
     the verdict on it, and reports
+``likelihood.json``
+    when its failure became likely, if `rumpus cause` was asked
 ``nodes/<node>/``
     servers' logs and data, gathered at the end
 ``clients/c<client>.log``, ``harness.log``
@@ -26,6 +28,7 @@ from rumpus.checker.history import History
 from rumpus.checker.verdict import Verdict
 from rumpus.results.atomic_file import link_atomically, write_atomically
 from rumpus.results.history_file import HistoryWriter, read_history
+from rumpus.results.likelihood_file import read_likelihood
 from rumpus.results.record import RunRecord, read_record, write_record
 from rumpus.results.record_values import check_records
 from rumpus.results.reports.junit import junit
@@ -57,6 +60,7 @@ class RunDirectory:
         self.report = path / "report.html"
         self.junit = path / "junit.xml"
         self.summary = path / "summary.md"
+        self.likelihood = path / "likelihood.json"
         self.nodes = path / "nodes"
         self.clients = path / "clients"
         self.harness_log = path / "harness.log"
@@ -130,12 +134,14 @@ class RunDirectory:
 
         Raises:
             StoreError: one of them cannot be written.
+            UnreadableRun: ``likelihood.json`` is there and malformed.
             ValueError: the history's records do not fit together; the message names one.
         """
         write_atomically(self.results, results.to_json())
         write_atomically(self.junit, junit(record, history, verdict))
         write_atomically(self.summary, summary(record, history, verdict, results))
-        write_atomically(self.report, render_report(record, history, verdict, results))
+        likelihood = read_likelihood(self.likelihood)
+        write_atomically(self.report, render_report(record, history, verdict, results, likelihood))
 
 
 def create(runs: Path, workload: str, now: datetime) -> RunDirectory:

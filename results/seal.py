@@ -20,8 +20,10 @@ from rumpus.results.untrusted_file import read_regular
 
 SEAL = "seal.json"
 FORMAT_VERSION = 1
-MADE_OF_IT = frozenset({SEAL, "results.json", "report.html", "junit.xml", "summary.md"})
-"""Files that are made from the evidence."""
+MADE_OF_IT = frozenset(
+    {SEAL, "results.json", "report.html", "junit.xml", "summary.md", "likelihood.json"}
+)
+"""Files that are made from the evidence, or from other runs of the same plan."""
 
 LOGGED_ON = frozenset({"harness.log"})
 """Files that are written to even while the run is judged, and are no evidence."""

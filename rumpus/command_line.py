@@ -197,6 +197,13 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _add_jobs(mutants)
     add_json(mutants)
 
+    cause = command("cause", "when did a failure of a simulated run become likely?")
+    cause.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
+    add_count(cause, "--moments", 2, 1000, "moments to look at first (default: 12)", default=12)
+    add_count(cause, "--futures", 1, 1000, "futures of each moment (default: 8)", default=8)
+    _add_jobs(cause)
+    add_json(cause)
+
     shrink = command("shrink", "make a failing run as small as possible, and keep it as a case")
     shrink.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
     shrink.add_argument(

@@ -12,8 +12,10 @@ from markupsafe import Markup
 from rumpus.checker.history import History, Op
 from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines
+from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
+from rumpus.results.pictures.likelihood_curve import draw_likelihood, load_began, title_of
 from rumpus.results.pictures.timeline import Timeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
@@ -106,7 +108,11 @@ class FaultRow:
 
 
 def render_report(
-    record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument
+    record: RunRecord,
+    history: History,
+    verdict: Verdict,
+    results: ResultsDocument,
+    likelihood: Likelihood | None = None,
 ) -> str:
     """The page, at most about 5 MB however long the run.
 
@@ -115,6 +121,7 @@ def render_report(
         history: what happened.
         verdict: the findings of the checkers.
         results: the counts of them.
+        likelihood: when the failure became likely, if that was measured.
 
     Raises:
         ValueError: calls and completions, or starts and stops of faults, do not pair.
@@ -150,6 +157,8 @@ def render_report(
         incompleteness=incompleteness(history),
         duration=seconds(history.end - history.start),
         overview=overview,
+        likelihood=_curve(record, history, lanes, likelihood, drawing),
+        likelihood_words="" if likelihood is None else title_of(likelihood.step()),
         violations=[group for group in groups if group.promised],
         hazards=[group for group in groups if not group.promised],
         faults=_fault_rows(lanes, drawing),
@@ -164,6 +173,19 @@ def render_report(
         records=len(history),
     )
     return escaped_lines(page)
+
+
+def _curve(
+    record: RunRecord,
+    history: History,
+    lanes: Lanes,
+    likelihood: Likelihood | None,
+    drawing: Drawing,
+) -> Markup | None:
+    began = load_began(history, record.time_limit)
+    if likelihood is None or began is None:
+        return None
+    return drawing.admit(lambda: draw_likelihood(lanes, likelihood, began))
 
 
 def _overview(lanes: Lanes, drawing: Drawing) -> Markup | None:

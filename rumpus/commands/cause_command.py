@@ -1,0 +1,124 @@
+"""``rumpus cause``: when did a failure become likely?"""
+
+import argparse
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from rumpus.campaigns.case import Case, load_case
+from rumpus.campaigns.futures import Futures
+from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.tasks import attempts, processes
+from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.exit_codes import VALID, VIOLATION
+from rumpus.nemesis.entry import Entry
+from rumpus.project_names import names_here
+from rumpus.results.likelihood import Likelihood, Moment
+from rumpus.results.likelihood_file import write_likelihood
+from rumpus.results.results_document import results_document
+from rumpus.results.run_directory import RunDirectory
+from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.performing import find_in_working_directory
+from rumpus.usage_error import UsageError
+from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.registry import find_workload
+
+BAR = 40
+"""Characters of the longest bar."""
+
+
+def cause_command(arguments: argparse.Namespace) -> int:
+    """Measure from when on the futures of a run fail; the exit code.
+
+    1, or 0 if the failure was not seen again. The curve of a run is drawn in its report.
+
+    Raises:
+        UsageError: there is no case or run, it is not of the simulation, or cannot be performed.
+        EnvironmentRefusal, StoreError: this host does not allow it.
+    """
+    find_in_working_directory()
+    names_here().find_modules()
+    case = load_case(arguments.path) if arguments.path.is_file() else case_of_run(arguments.path)
+    if case.task().settings.ensemble != "sim":
+        raise UsageError(
+            f"{arguments.path}: a run on real servers has no other futures; `rumpus cause` is for "
+            "simulated runs"
+        )
+    console = notices()
+    with processes(arguments.jobs) as executor:
+        (attempt,) = attempts(executor, [case.task()])
+        if attempt.outcome is None:
+            attempt.raise_error()
+        elif attempt.outcome.find(case.expects, promised=case.promised) is not None:
+            futures = Futures(
+                case,
+                executor,
+                jobs=arguments.jobs,
+                futures=arguments.futures,
+                notify=lambda so_far: console.print(
+                    f"{len(so_far.moments)} moments", soft_wrap=True
+                ),
+            )
+            likelihood = futures.measure(arguments.moments)
+            if arguments.path.is_dir():
+                _renew_report(RunDirectory(arguments.path), likelihood)
+            _answer(arguments, case, likelihood)
+            return VIOLATION
+    console.print(Text(f"not seen again: {case.expects}"), soft_wrap=True)
+    return VALID
+
+
+def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
+    write_likelihood(directory.likelihood, likelihood)
+    said = directory.read_record().workload
+    workload = find_workload(said) if is_reference(said) else None
+    with collector_at_rest():
+        record, history, verdict, _ = judge_run(directory, workload)
+        results = results_document(directory.path, record, history, verdict)
+        directory.finish(record, history, verdict, results)
+
+
+def _answer(arguments: argparse.Namespace, case: Case, likelihood: Likelihood) -> None:
+    step = likelihood.step()
+    if arguments.json:
+        document = {
+            **msgspec.to_builtins(likelihood),
+            "step": None if step is None else list(step),
+            "faults": [entry.id for entry in _then(case, step)],
+        }
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        return
+    console = answers()
+    console.print(Text(f"{likelihood.failure}: futures that fail"), soft_wrap=True)
+    for moment in likelihood.moments:
+        _print(console, moment, step)
+    if step is None:
+        console.print("it was as likely at the beginning as at the end", soft_wrap=True)
+    else:
+        console.print(
+            f"it became likely between {step[0]:g} and {step[1]:g} s of load", soft_wrap=True
+        )
+    for entry in _then(case, step):
+        targets = msgspec.to_builtins(entry.targets)
+        console.print(
+            Text(f"then began: {entry.kind} {targets} at {entry.at:g} s, for {entry.duration:g} s"),
+            soft_wrap=True,
+        )
+    if arguments.path.is_dir():
+        report = shown(RunDirectory(arguments.path).report)
+        console.print(Text(f"drawn in {report}"), soft_wrap=True)
+
+
+def _then(case: Case, step: tuple[float, float] | None) -> list[Entry]:
+    """The faults that began when the failure became likely."""
+    if step is None:
+        return []
+    return [entry for entry in case.plan.entries if step[0] <= entry.at < step[1]]
+
+
+def _print(console: Console, moment: Moment, step: tuple[float, float] | None) -> None:
+    bar = "#" * round(BAR * moment.share)
+    mark = " <" if step is not None and moment.at == step[1] else ""
+    line = f"{moment.at:8.2f} s  {moment.failed:3} of {moment.futures}  {bar}{mark}"
+    console.print(Text(line), soft_wrap=True)
