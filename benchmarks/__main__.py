@@ -16,6 +16,7 @@ from benchmarks import (
     check_file,
     checking,
     deciders,
+    detection,
     driver,
     endurance,
     ensemble,
@@ -43,6 +44,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "simulation": simulation.measure,
     "run_cost": run_cost.measure,
     "long_run": long_run.measure,
+    "detection": detection.measure,
     "ensemble": ensemble.measure,
     "endurance": endurance.measure,
 }

@@ -1,0 +1,159 @@
+"""How much processor time passes until a known failure is seen: seeds against corners.
+
+- *seeds*: what ``rumpus explore`` does: one run for each seed, of 15 virtual seconds with random
+  faults, every other one a swarm run.
+- *corners*: what ``rumpus explore --systematic all`` does, with six operations of each client: one
+  small run after the other, each with a fault at every frame. The first two have a fixed usage, the
+  others a drawn one.
+
+Both stop at the first run that shows the anomaly. Times are of the processor, medians of some first
+seeds; ``>`` means that it was not seen in that time.
+
+``python -m benchmarks.detection [--quick]``
+"""
+
+import statistics
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+from benchmarks.command_line import Scale, run_alone
+from rumpus.campaigns.corners import Corners, small_settings
+from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.usage import draw_usage, usage_words
+from rumpus.nemesis.frame_modes import FRAME_MODES
+from rumpus.runs.run_settings import RunSettings
+
+LIMIT_S = 60.0
+FIRST_SEEDS = (0, 1000, 2000)
+LOAD_S = 15.0
+OPERATIONS = 6
+USAGES = ("think=0.5", "think=0.3,tries=0.6,patience=0.3")
+THINK_S = 0.3
+
+
+@dataclass(frozen=True)
+class Target:
+    """A failure: of a finding in docs/findings.md (``#``), or a recipe with a known mistake."""
+
+    name: str
+    workload: str
+    recipe: str
+    anomaly: str
+
+
+TARGETS = (
+    Target("#1", "barrier", "kazoo", "stuck-waiter"),
+    Target("#2", "double-barrier", "kazoo", "stuck-waiter"),
+    Target("#3", "double-barrier", "kazoo", "early-exit"),
+    Target("#4", "counter", "kazoo", "miscount"),
+    Target("#5", "queue", "kazoo-locking", "stuck-waiter"),
+    Target("#6", "queue", "kazoo-locking", "orphan-node"),
+    Target("#7", "queue", "kazoo-locking", "duplicate-element"),
+    Target("#8", "queue", "kazoo", "lost-element"),
+    Target("#10", "lock", "kazoo-bare", "orphan-node"),
+    Target("#11", "semaphore", "kazoo", "deadlock"),
+    Target("#13", "registry", "kazoo-party", "missing-entry"),
+    Target("#14", "partitioner", "kazoo", "unowned-partition"),
+    Target("reads-sorted", "failover", "reads-sorted", "out-of-order"),
+    Target("never-truncates", "failover", "never-truncates", "not-linearizable"),
+)
+
+
+class Inline(Executor):
+    """Performs each task at once, in this process."""
+
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments, **named))
+        return future
+
+
+def measure(scale: Scale) -> Table:
+    limit = scale.seconds(LIMIT_S)
+    firsts = FIRST_SEEDS[: scale.rounds(len(FIRST_SEEDS))]
+    table = Table("target", "anomaly", "seeds", "runs", "corners", "runs", "ratio")
+    for target in TARGETS[: scale.rounds(len(TARGETS))]:
+        by_seeds = [_until(target, _seeds(target, first), limit) for first in firsts]
+        by_corners = [_until(target, _corners(target, first), limit) for first in firsts]
+        left, right = (statistics.median(s for s, _, _ in each) for each in (by_seeds, by_corners))
+        found = [sum(seen for _, _, seen in each) for each in (by_seeds, by_corners)]
+        runs = [statistics.median(n for _, n, _ in each) for each in (by_seeds, by_corners)]
+        table.add_row(
+            f"{target.name} {target.workload}",
+            target.anomaly,
+            f"{'' if found[0] else '> '}{left:.1f} s",
+            f"{runs[0]:g}",
+            f"{'' if found[1] else '> '}{right:.1f} s",
+            f"{runs[1]:g}",
+            f"{left / right:.2f}",
+        )
+    return table
+
+
+def _until(
+    target: Target, outcomes: Iterator[TrialOutcome], limit: float
+) -> tuple[float, int, bool]:
+    """Processor seconds and runs until the anomaly was seen, and whether it was."""
+    spent, runs = 0.0, 0
+    for outcome in outcomes:
+        spent += outcome.cpu_seconds
+        runs += 1
+        if any(each.promised and each.fingerprint.kind == target.anomaly for each in outcome.seen):
+            return spent, runs, True
+        if spent > limit:
+            break
+    return spent, runs, False
+
+
+def _seeds(target: Target, first: int) -> Iterator[TrialOutcome]:
+    for seed in count(first):
+        settings = RunSettings(
+            argv=(),
+            workload=target.workload,
+            recipe=target.recipe,
+            ensemble="sim",
+            time_limit=LOAD_S,
+            seed=seed,
+            swarm="normal" if seed % 2 else None,
+            fixed=("time_limit",),
+        )
+        yield perform(TrialTask(settings=settings))
+
+
+def _corners(target: Target, first: int) -> Iterator[TrialOutcome]:
+    for number in count():
+        seed = first + number
+        usage = USAGES[number] if number < len(USAGES) else _drawn(seed)
+        settings = RunSettings(
+            argv=(),
+            workload=target.workload,
+            recipe=target.recipe,
+            usage=usage,
+            seed=seed,
+            fixed=("usage", "seed"),
+        )
+        corners = Corners(
+            small_settings(settings), tuple(FRAME_MODES), Inline(), operations=OPERATIONS
+        )
+        for corner in corners.walk():
+            if corner.branch.outcome is None:
+                corner.branch.attempt.raise_error()
+            else:
+                yield corner.branch.outcome
+
+
+def _drawn(seed: int) -> str:
+    """A drawn usage with rests, so that the run stays small."""
+    usage = draw_usage(Seed(seed), session_timeout=1.0)
+    return usage_words(msgspec.structs.replace(usage, think=max(usage.think, THINK_S), burst=0))
+
+
+if __name__ == "__main__":
+    run_alone(__doc__, measure)
