@@ -16,6 +16,7 @@ from tests.dangerous_strings import DANGEROUS
 
 OUTPUTS = ("report.html", "summary.md", "junit.xml", "results.json")
 RUN = ["run", "lock", "--recipe", "fair", "--ensemble", "sim", "--time-limit", "3", "--seed", "5"]
+RUN += ["--clients", "2"]
 
 
 @pytest.fixture(scope="module")

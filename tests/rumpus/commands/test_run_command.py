@@ -197,7 +197,7 @@ def test_killed_under_load(rumpus, program, runs, plan, on_engine, engine, event
 def test_what_somebody_else_does_to_a_server_is_recorded_and_counts(
     rumpus, program, runs, on_engine, engine, deed, code
 ):
-    words = ["lock", "--clients", 3, "--nemesis", "none", "--time-limit", 8]
+    words = ["lock", "--clients", 3, "--nemesis", "none", "--time-limit", 4]
     started = program("run", *words, "--runs", runs, "--json")
     started.await_words(r"ok [1-9]\d\d")
     deed(engine, latest(runs).read_record().run)
