@@ -87,7 +87,7 @@ class Page(HTMLParser):
     handle_startendtag = handle_starttag
 
 
-PASSIVE = {"tbody", "details", "summary", "strong", "code", "ul", "li", "svg", "g", "title"}
+PASSIVE = {"tbody", "details", "summary", "strong", "code", "ul", "li", "pre", "svg", "g", "title"}
 
 
 def harmless(run, said, before):
