@@ -89,7 +89,7 @@ def test_a_simulated_run_beside_folders_named_as_ours_are(program, project):
 
 @pytest.mark.docker
 def test_a_docker_run_beside_folders_named_as_ours_are(program, project):
-    result = run(program, project, "--ensemble", "docker")
+    result = run(program, project, "--ensemble", "docker", "--nodes", "1")
     assert result.returncode == 0, result.stderr
 
 
