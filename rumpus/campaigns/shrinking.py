@@ -94,9 +94,7 @@ class Shrinking:
         """Whether each run shows the anomaly; a run that cannot be performed does not."""
         new = {key: task for task in tasks if (key := _key(task)) not in self._tried}
         self.runs += len(new)
-        for task, attempt in zip(
-            new.values(), attempts(self._executor, new.values()), strict=True
-        ):
+        for task, attempt in zip(new.values(), attempts(self._executor, new.values()), strict=True):
             self._note(task, attempt)
         return [self._tried[_key(task)] for task in tasks]
 
