@@ -121,10 +121,10 @@ def cost(
         directory = run.perform()
         watch.begin("judge")
         with collector_at_rest():
-            record, history, verdict, _ = judge_run(directory, run.workload)
+            record, history, verdict, servers = judge_run(directory, run.workload)
             watch.begin("reports")
             if reports:
-                results = results_document(directory.path, record, history, verdict)
+                results = results_document(directory.path, record, history, verdict, servers)
                 directory.finish(record, history, verdict, results)
         watch.begin("")
         sent = (op.value["requests"].values() for op in history.events("link", "requests"))

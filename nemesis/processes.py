@@ -1,5 +1,6 @@
 """Faults of processes: ``kill``, ``pause``, ``power-off``, ``client-pause``, ``client-kill``."""
 
+import math
 from abc import abstractmethod
 from typing import ClassVar, Literal, Protocol
 
@@ -148,6 +149,17 @@ class ClientProcess(StoppedProcess[int], ClientFault):
     def processes(self) -> Processes[int]:
         """The clients."""
         return self.context.clients
+
+    def set_going(self, target: int, state: str) -> None:
+        """Resume or restart a client.
+
+        In a punctual plan nobody waits until it is open: that may take until another fault, which
+        is due to be healed, is healed.
+        """
+        if state == "dead":
+            self.context.clients.restart(target, wait=self.context.latest == math.inf)
+        else:
+            super().set_going(target, state)
 
 
 class ClientPause(ClientProcess):

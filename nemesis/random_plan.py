@@ -14,7 +14,7 @@ from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import LEAST_LEAD, Draft, Turn
 from rumpus.nemesis.plan import VERSION, FaultPlan, validate
-from rumpus.nemesis.registry import FAULTS
+from rumpus.nemesis.registry import FAULTS, known_kinds
 
 FIRST = 1.0
 """Seconds of load before the first fault, at least."""
@@ -81,11 +81,7 @@ def random_plan(
     Raises:
         PlanError: an unknown kind; too little time, too few servers or clients for a kind.
     """
-    wanted = set(kinds)
-    if unknown := sorted(wanted - set(FAULTS)):
-        raise PlanError(
-            f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAULTS)}"
-        )
+    wanted = known_kinds(kinds)
     order = [kind for kind in FAULTS if kind in wanted]
     if not order:
         return FaultPlan(version=VERSION, seed=seed)

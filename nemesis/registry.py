@@ -101,6 +101,20 @@ def register(found: Any, reference: str) -> type[Fault[Any]]:
     return found
 
 
+def known_kinds(kinds: Iterable[str]) -> list[str]:
+    """The kinds, each once.
+
+    Raises:
+        PlanError: one of them is unknown.
+    """
+    given = list(dict.fromkeys(kinds))
+    if unknown := [kind for kind in given if kind not in FAULTS]:
+        raise PlanError(
+            f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAULTS)}"
+        )
+    return given
+
+
 def are_sound(kinds: Iterable[str]) -> bool:
     """Whether ZooKeeper keeps its guarantees under faults of all these kinds."""
     return all(FAULTS[kind].sound for kind in kinds)

@@ -20,7 +20,7 @@ from rumpus.nemesis.fault import Turn
 from rumpus.nemesis.grudges import minority
 from rumpus.nemesis.plan import VERSION, FaultPlan, conflict, validate
 from rumpus.nemesis.random_plan import DEPOSE, MARGIN, TAIL
-from rumpus.nemesis.registry import FAULTS, fault_of
+from rumpus.nemesis.registry import FAULTS, fault_of, known_kinds
 from rumpus.nemesis.targets import Targets
 
 T = TypeVar("T")
@@ -196,11 +196,7 @@ def swarm_plan(
     """
     if profile not in PROFILES:
         raise PlanError(f"unknown profile {profile!r}; there are {', '.join(PROFILES)}")
-    pool = list(dict.fromkeys(kinds))
-    if unknown := [kind for kind in pool if kind not in FAULTS]:
-        raise PlanError(
-            f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAULTS)}"
-        )
+    pool = known_kinds(kinds)
     if not pool:
         return FaultPlan(version=VERSION, seed=seed)
     if time_limit <= FIRST + TAIL:

@@ -14,8 +14,9 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         kind: the kind of anomaly.
         operations: the functions of the operations that show it, sorted, each once.
-        faults: the kinds of fault without which it does not happen, sorted, each once. Known only
-            once the failure's plan has been shrunk; empty before, and if no fault is needed.
+        faults: the kinds of fault after which it happens, sorted, each once: of a case those of its
+            plan, so that once it has been shrunk they are those without which it does not happen.
+            Empty for an anomaly of a run, as the run alone does not show which faults it needs.
     """
 
     kind: str
@@ -23,7 +24,7 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[str, ...] = ()
 
     def after(self, faults: Iterable[str]) -> "Fingerprint":
-        """The fingerprint of a failure that needs these kinds of fault."""
+        """The same failure, after these kinds of fault."""
         return msgspec.structs.replace(self, faults=tuple(sorted(set(faults))))
 
     def resembles(self, other: "Fingerprint") -> bool:

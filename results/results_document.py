@@ -17,6 +17,7 @@ from rumpus.results.operation_statistics import (
     outcomes,
 )
 from rumpus.results.record import FORMAT_VERSION, RunRecord
+from rumpus.results.story import ServerSide, story
 
 
 class AnomalyCount(msgspec.Struct, kw_only=True):
@@ -67,9 +68,9 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     """The outcome of a run. Durations are in milliseconds, times in ``checks`` in nanoseconds.
 
     ``blamed`` says whose promises a violation breaks: the recipe's, or the servers' (ZooKeeper's
-    own). ``digest`` and ``virtual_seconds`` are None unless the run was simulated. ``measures`` are
-    figures that do not affect the verdict (``checker.measures``); ``versions`` are those of the
-    software that was used.
+    own). ``story`` says what led to the first broken promise, line by line. ``digest`` and
+    ``virtual_seconds`` are None unless the run was simulated. ``measures`` are figures that do not
+    affect the verdict (``checker.measures``); ``versions`` are those of the software that was used.
     """
 
     format: int = FORMAT_VERSION
@@ -78,6 +79,7 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     exit_code: int
     reasons: list[str]
     blamed: Blamed
+    story: list[str]
     run: str
     id: str
     started: str
@@ -106,7 +108,11 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
 
 
 def results_document(
-    directory: Path, record: RunRecord, history: History, verdict: Verdict
+    directory: Path,
+    record: RunRecord,
+    history: History,
+    verdict: Verdict,
+    servers: ServerSide | None = None,
 ) -> ResultsDocument:
     """Put a run's results together.
 
@@ -115,6 +121,7 @@ def results_document(
         record: what was run.
         history: what happened.
         verdict: the findings of the checkers.
+        servers: what the servers' logs say, for the story, if they are at hand.
 
     Raises:
         ValueError: calls and completions, or starts and stops of faults, do not pair; the message
@@ -127,6 +134,7 @@ def results_document(
         exit_code=verdict.exit_code,
         reasons=verdict.reasons,
         blamed=verdict.blamed,
+        story=story(history, verdict, servers) if verdict.outcome == "violation" else [],
         run=str(directory),
         id=record.run,
         started=record.started.isoformat(),

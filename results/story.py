@@ -14,6 +14,9 @@ BEFORE_NS: Final = 3_000_000_000
 """How long before an anomaly, and before its znodes were made, the story begins."""
 
 MOST_LINES: Final = 20
+LONGEST_VALUE: Final = 200
+"""Letters of a record's value."""
+
 MOST_ZNODES: Final = 4
 MOST_CALLS: Final = 4
 """Of more calls that an anomaly cites only the first and the last are told."""
@@ -225,7 +228,11 @@ def _value(op: Op) -> str:
     """The value of a record, as short as it can be said."""
     if op.value is None:
         return ""
-    if not isinstance(op.value, dict):
-        return f" {op.value!r}"
-    told = [f"{name}={value!r}" for name, value in op.value.items() if value is not None]
-    return f" {', '.join(told)}" if told else ""
+    if isinstance(op.value, dict):
+        told = [f"{name}={value!r}" for name, value in op.value.items() if value is not None]
+        words = ", ".join(told)
+    else:
+        words = repr(op.value)
+    if len(words) > LONGEST_VALUE:
+        words = f"{words[:LONGEST_VALUE]} ..."
+    return f" {words}" if words else ""

@@ -16,7 +16,6 @@ from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import version_line
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, create
-from rumpus.results.story import story
 from rumpus.runs.judged_run import judged_run
 from rumpus.runs.run_settings import command_line
 from rumpus.trial_failed import TrialFailed
@@ -290,7 +289,7 @@ def run(  # noqa: D417 - callers do not give `names`
             kept = keep or verdict.outcome == "violation"
             if kept:
                 directory = _kept(directory, settings.runs, record)
-                results = results_document(directory.path, record, history, verdict)
+                results = results_document(directory.path, record, history, verdict, servers)
                 directory.finish(record, history, verdict, results)
         done.append(_seed_result(record, verdict, directory.path if kept else None))
         verdicts.append(verdict)
@@ -304,7 +303,7 @@ def run(  # noqa: D417 - callers do not give `names`
         runs=done,
         anomalies=[each for each in verdict.anomalies if each.promised],
         hazards=[each for each in verdict.anomalies if not each.promised],
-        story=story(history, verdict, servers) if violation else (),
+        story=results.story if violation else (),
         report=directory.report if violation else None,
         command=record.command_line(),
         notes=record.promises.notes,

@@ -67,7 +67,7 @@ def project(tmp_path):
 def run(program, project, *words):
     environment = {name: word for name, word in os.environ.items() if name != "PYTHONPATH"}
     environment["PYTHONPATH"] = str(project)
-    command = [program, "run", "lock", "--time-limit", "5", "--nemesis", "none", *words]
+    command = [program, "run", "lock", "--time-limit", "3", "--nemesis", "none", *words]
     return subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
     )
@@ -89,7 +89,7 @@ def test_a_simulated_run_beside_folders_named_as_ours_are(program, project):
 
 @pytest.mark.docker
 def test_a_docker_run_beside_folders_named_as_ours_are(program, project):
-    result = run(program, project, "--ensemble", "docker")
+    result = run(program, project, "--ensemble", "docker", "--nodes", "1")
     assert result.returncode == 0, result.stderr
 
 

@@ -3,6 +3,9 @@
 The servers' logs show that a holder failed: its node went with its session, and was not deleted by
 its client. After a release no client has to wait. That is judged in the final phase, where no fault
 can delay a grant.
+
+A holder's successors have younger nodes. Which are younger is told by tokens, which are czxids:
+sequence numbers begin anew when the parent is deleted and created again.
 """
 
 from collections.abc import Sequence
@@ -10,7 +13,6 @@ from itertools import pairwise
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.grants import sequence_number
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, final_phase
 from rumpus.checker.holds import Hold
@@ -46,7 +48,7 @@ def check_lock_delay(
             after = [
                 hold
                 for hold in holds
-                if sequence_number(hold.node) > sequence_number(failed.node) and hold.granted > end
+                if (hold.token or 0) > (failed.token or 0) and hold.granted > end
             ]
             successor = min(after, key=lambda hold: hold.granted, default=None)
             if successor is None:

@@ -17,7 +17,7 @@ RUN = (
     "lock --recipe warehouse.lock:AisleLock --ensemble sim --time-limit 20 --seed 0 "
     "--preemption blocking"
 )
-WIDTH, HEIGHT = 1040, 1040
+WIDTH, HEIGHT = 1040, 1480
 """Of the picture, in pixels. It ends below the first broken promise."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

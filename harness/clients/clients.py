@@ -23,8 +23,13 @@ class Clients(Protocol):
     def kill(self, client: int) -> None:
         """Kill its process (SIGKILL): its open operation ends unknown, its session only expires."""
 
-    def restart(self, client: int) -> None:
-        """Start a killed client anew, as a new process with a new session."""
+    def restart(self, client: int, *, wait: bool = True) -> None:
+        """Start a killed client anew, as a new process with a new session.
+
+        Args:
+            client: its number.
+            wait: whether to wait until it is open; not for ever.
+        """
 
     def state(self, client: int) -> ClientState:
         """What the operating system says of the process."""

@@ -107,8 +107,12 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
             worker.killed_at = self._clock()
             self.notify(Exited(client))
 
-    def restart(self, client: int) -> None:
-        """Start a killed client again and wait until it is open.
+    def restart(self, client: int, *, wait: bool = True) -> None:
+        """Start a killed client again.
+
+        Args:
+            client: its number.
+            wait: whether to wait until it is open.
 
         Raises:
             TimeoutError: it did not become ready in time.
@@ -122,7 +126,7 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
         if self._stopped:
             return
         self.notify(Started(client))
-        if not self._workers[client].ready.wait(RESTART_PATIENCE_S):
+        if wait and not self._workers[client].ready.wait(RESTART_PATIENCE_S):
             raise TimeoutError(
                 f"client c{client} was started again but was not ready in {RESTART_PATIENCE_S} s"
             )

@@ -25,13 +25,17 @@ def print_verdict(
     results: ResultsDocument,
     report: Path | None = None,
 ) -> None:
-    """Print the verdict, tables, counts of operations, measures, and the path of the report."""
+    """Print the verdict, the story, tables, counts, measures, and the path of the report."""
     style = _STYLES[verdict.outcome]
     line = f"{SYMBOLS[verdict.outcome]} {headline(verdict)}"
     console.print(Text(line, style=f"bold {style}"))
     remarks = [*verdict.reasons, *filter(None, [incompleteness(history)])]
     for remark in remarks:
         console.print(Padding(Text(remark, style=style), (0, 0, 0, 2), expand=False))
+    if results.story:
+        console.print(Text("what happened:"))
+        for told in results.story:
+            console.print(Text(f"  {told}"), soft_wrap=True)
     if results.anomalies:
         console.print(_anomalies(results))
     if results.requirements:

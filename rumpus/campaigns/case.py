@@ -32,6 +32,7 @@ from rumpus.nemesis.plan import FaultPlan, validate
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.escapes import in_json
 from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.store_error import StoreError
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
@@ -135,7 +136,9 @@ def _without_defaults(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def case_of(outcome: TrialOutcome, seen: Seen, **more: Any) -> Case:
-    """The case of an anomaly that a run has shown.
+    """The case of an anomaly that a run has shown: it happens after the kinds of fault of the run.
+
+    Once the run is shrunk these are the kinds that the anomaly needs; before, some of them may do.
 
     Args:
         outcome: what the run showed.
@@ -156,7 +159,7 @@ def case_of(outcome: TrialOutcome, seen: Seen, **more: Any) -> Case:
         settings=msgspec.to_builtins(settings),
         seed=outcome.seed,
         plan=plan,
-        expects=seen.fingerprint,
+        expects=seen.fingerprint.after(plan.kinds),
         promised=seen.promised,
         story=seen.story,
         versions=outcome.versions,
@@ -221,5 +224,8 @@ def save_case(case: Case, path: Path) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError.from_os_error(path.parent, "make the directory of cases", error) from error
     write_atomically(path, case.to_json())

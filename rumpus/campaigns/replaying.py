@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from rumpus.campaigns.case import Case, decode_case, load_case
-from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask, perform
+from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
 from rumpus.results.reports.measure_text import version_line
 from rumpus.trial_failed import TrialFailed
 from rumpus.usage_error import UsageError
@@ -122,11 +122,7 @@ def judge_replay(name: str, case: Case, outcome: TrialOutcome) -> Replay:
         seen = next((each for each in outcome.seen if each.promised), None)
         if seen is None and outcome.outcome == "unknown":
             return replace(told, reproduced="unknown", reasons=outcome.reasons)
-    return told if seen is None else replace(told, anomaly=_words(seen), story=seen.story)
-
-
-def _words(seen: Seen) -> str:
-    return str(seen.fingerprint)
+    return told if seen is None else replace(told, anomaly=str(seen.fingerprint), story=seen.story)
 
 
 def _found(case: Case | str | Path | Mapping[str, Any]) -> tuple[str, Case]:

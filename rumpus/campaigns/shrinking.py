@@ -88,14 +88,13 @@ class Shrinking:
                 over=lambda: self._clock() >= self._end,
             )
             self.outcome, self.seen = self._found[_key(self.task)]
-        case = case_of(self.outcome, self.seen)
-        return msgspec.structs.replace(case, expects=case.expects.after(self.outcome.plan.kinds))
+        return case_of(self.outcome, self.seen)
 
     def _fail(self, tasks: Sequence[TrialTask]) -> list[bool]:
         """Whether each run shows the anomaly; a run that cannot be performed does not."""
-        new = [task for task in tasks if _key(task) not in self._tried]
+        new = {key: task for task in tasks if (key := _key(task)) not in self._tried}
         self.runs += len(new)
-        for task, attempt in zip(new, attempts(self._executor, new), strict=True):
+        for task, attempt in zip(new.values(), attempts(self._executor, new.values()), strict=True):
             self._note(task, attempt)
         return [self._tried[_key(task)] for task in tasks]
 

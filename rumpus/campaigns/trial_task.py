@@ -36,21 +36,11 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         fingerprint: by which it is known.
         promised: whether the recipe promises that this never happens.
-        description: what went wrong.
-        count: how many anomalies of this fingerprint the run had.
-        start: when it began, in seconds since the run began.
-        end: when it ended, likewise.
-        clients: whom it concerned.
         story: what led to it, line by line.
     """
 
     fingerprint: Fingerprint
     promised: bool
-    description: str
-    count: int
-    start: float
-    end: float
-    clients: tuple[int, ...]
     story: tuple[str, ...]
 
 
@@ -66,11 +56,9 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
         seed: its seed.
         digest: of a simulated run; None on docker.
         virtual_seconds: how long a simulated run took on its own clock; 0 on docker.
-        first_call: when the first operation was called, in seconds since the run began.
         operations: how many operations the clients called.
         cpu_seconds: processor time that performing and judging took.
         versions: of the software that was used.
-        promises: the anomalies that the recipe promises to prevent.
         settings: what was run, with what the seed has drawn (`RunSettings.swarm`).
         signatures: the transitions that clients went through (`rumpus.results.signatures`).
     """
@@ -83,11 +71,9 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     digest: str | None
     virtual_seconds: float
-    first_call: float
     operations: int
     cpu_seconds: float
     versions: dict[str, str]
-    promises: frozenset[str]
     settings: RunSettings
     signatures: frozenset[int] = frozenset()
 
@@ -132,8 +118,6 @@ def outcome_of(
     """
     record, history, verdict, _ = judgement
     plan = msgspec.convert(record.plan, FaultPlan)
-    operations = history.operations()
-    first = operations[0].invoke.time if operations else history.start
     return TrialOutcome(
         outcome=verdict.outcome,
         reasons=tuple(verdict.reasons),
@@ -143,11 +127,9 @@ def outcome_of(
         seed=record.seed,
         digest=record.digest,
         virtual_seconds=record.virtual_seconds or 0.0,
-        first_call=(first - history.start) / 1e9,
-        operations=len(operations),
+        operations=len(history.operations()),
         cpu_seconds=0.0 if cpu_seconds is None else cpu_seconds(),
         versions=dict(record.versions),
-        promises=record.promises.prevents,
         settings=_settled(settings, record),
         signatures=signatures(history),
     )
@@ -157,20 +139,12 @@ def _seen(judgement: Judgement) -> Sequence[Seen]:
     """A run's anomalies, the first of each fingerprint."""
     history = judgement.history
     found: dict[tuple[bool, Fingerprint], Anomaly] = {}
-    counts: dict[tuple[bool, Fingerprint], int] = {}
     for anomaly in judgement.verdict.anomalies:
-        key = (anomaly.promised, fingerprint(history, anomaly))
-        found.setdefault(key, anomaly)
-        counts[key] = counts.get(key, 0) + 1
+        found.setdefault((anomaly.promised, fingerprint(history, anomaly)), anomaly)
     return [
         Seen(
             fingerprint=print_,
             promised=promised,
-            description=anomaly.description,
-            count=counts[promised, print_],
-            start=(anomaly.start - history.start) / 1e9,
-            end=(anomaly.end - history.start) / 1e9,
-            clients=tuple(anomaly.clients),
             story=tuple(story_of(history, anomaly, judgement.servers)),
         )
         for (promised, print_), anomaly in found.items()

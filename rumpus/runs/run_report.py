@@ -48,13 +48,13 @@ def _report(
     workload: Workload | None,
     interrupted: Callable[[], bool],
 ) -> int:
-    record, history, verdict, _ = judge_run(directory, workload)
+    record, history, verdict, servers = judge_run(directory, workload)
     if interrupted() and not record.interrupted:
         record.interrupted = True
         directory.write_record(record)
         directory.seal()
         weigh_interruption(verdict)
-    results = results_document(directory.path, record, history, verdict)
+    results = results_document(directory.path, record, history, verdict, servers)
     unstored: StoreError | None = None
     try:
         directory.finish(record, history, verdict, results)

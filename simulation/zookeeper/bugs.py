@@ -5,6 +5,7 @@ ACK_ORDER = "ack-order"
 NULL_POINTER_IN_SYNC = "null-pointer-in-sync"
 DISCONTINUOUS_COMMITTED_LOG = "discontinuous-committed-log"
 UNCOMMITTED_FROM_LOG = "uncommitted-from-log"
+SYNC_TAKEN_FOR_WRITE = "sync-taken-for-write"
 
 BUGS: dict[str, str] = {
     CURRENT_EPOCH_BEFORE_DATA: (
@@ -29,6 +30,13 @@ BUGS: dict[str, str] = {
     UNCOMMITTED_FROM_LOG: (
         "A server that is re-synced by SNAP keeps in its log what was never committed; as a later "
         "leader it reads its log for a learner that is far behind, and sends it that as well."
+    ),
+    SYNC_TAKEN_FOR_WRITE: (
+        "CommitProcessor finds the request of a transaction by session and cxid, and some clients "
+        "(kazoo) number their requests anew on each connection. A sync that waits on a learner is "
+        "taken for a write that its session sent through another server. It is answered too early; "
+        "when the leader has answered it, the learner applies that write a second time, so that a "
+        "znode which was deleted meanwhile is back on this server only."
     ),
 }
 """Name of each switch, and what the servers do wrong when it is on."""

@@ -10,11 +10,9 @@ from rumpus.simulation.loader.refusals import Forbidden
 from tests.harness import shared_leaks
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
-FEW = ("kill", "client-pause", "client-partition")
-
 RUNS = [
-    *({"workload": "lock", "preemption": mode, "kinds": FEW, "seconds": 4.0} for mode in MODES),
-    {"workload": "jobs", "recipe": "fenced", "kinds": SOUND, "seconds": 16.0},
+    *({"workload": "lock", "preemption": mode, "seconds": 6.0} for mode in MODES),
+    {"workload": "election", "kinds": SOUND, "seconds": 16.0},
 ]
 
 PRINT = """
@@ -30,8 +28,7 @@ print(*[simulate(11, **run)[0].digest for run in RUNS])
 """
 
 DIGESTS_LATER = f"""{PRINT}
-for seed in range(3):
-    simulate(seed, seconds=2.0, kinds=("kill",))
+simulate(0, seconds=2.0, kinds=("kill",))
 print(*[simulate(11, **run)[0].digest for run in reversed(RUNS)][::-1])
 """
 
@@ -92,7 +89,8 @@ def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real)
 @pytest.mark.parametrize("leak", ["by_address", "from_clock_imported_by_name"])
 @pytest.mark.usefixtures("leaks_are_shared")
 def test_what_no_guard_sees_shows_in_the_digests(simulate, leak):
-    assert len({leaking(simulate, leak) for _ in range(4)}) > 1
+    first = leaking(simulate, leak)
+    assert any(leaking(simulate, leak) != first for _ in range(3))
 
 
 @pytest.mark.usefixtures("leaks_are_shared")

@@ -224,6 +224,12 @@ class Clients(Processes):
         super().__init__(range(count))
         self.machines = ClientMachines()
         self.count = count
+        self.waited_for = []
+
+    def restart(self, client, *, wait=True):
+        super().restart(client)
+        if wait:
+            self.waited_for.append(client)
 
 
 class Links(Faulty):

@@ -188,6 +188,22 @@ def test_in_another_plan_it_waits(make_world):
     assert pause.begun >= kill.ended
 
 
+@pytest.mark.parametrize(("punctual", "waited_for"), [(True, []), (False, [3])])
+def test_in_a_punctual_plan_no_heal_waits_until_a_restarted_client_is_open(
+    make_world, punctual, waited_for
+):
+    """No quorum may serve by then, and what stopped it may be due to be healed."""
+    world = make_world()
+    plan_of_two = plan(
+        entry(1, "client-kill", 1.0, 0.5, names=("c3",)),
+        entry(2, "pause", 2.5 if not punctual else 1.2, 0.5, names=("n1",)),
+        punctual=punctual,
+    )
+    world.perform(world.nemesis(plan_of_two))
+    assert world.clients.waited_for == waited_for
+    assert world.clients.state(3) == "running"
+
+
 def test_what_never_recovers_is_told_at_the_end(make_world):
     world = make_world()
     nemesis = world.nemesis(

@@ -32,7 +32,7 @@ FAULTS = "kill,client-kill,client-pause"
 def run(request, tmp_path_factory):
     ensemble, family = request.param
     runs = tmp_path_factory.mktemp(family)
-    words = f"run {family} --ensemble {ensemble} --seed 5 --time-limit 8 --nemesis {FAULTS}"
+    words = f"run {family} --ensemble {ensemble} --seed 5 --time-limit 6 --nemesis {FAULTS}"
     assert main([*words.split(), "--runs", str(runs)]) in (0, 1, 3)
     return RunFiles(runs / "latest")
 

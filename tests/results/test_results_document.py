@@ -27,6 +27,7 @@ def test_says_what_scripts_ask_for(sample):
     ]
     assert found["requirements"][1]["met"] is False
     assert found["complete"] is True
+    assert found["story"][-1].startswith("so: split-brain: ")
     assert found["checks"][0]["anomalies"][0]["clients"] == [0, 2]
 
 
@@ -43,6 +44,7 @@ def test_an_unknown_verdict_is_told_as_the_word(sample):
     results = results_document(Path("x"), sample.record, sample.history, verdict)
     assert msgspec.json.decode(results.to_json())["valid"] == "unknown"
     assert results.exit_code == 3
+    assert results.story == []
 
 
 def test_the_longest_is_none_where_length_means_nothing():

@@ -16,6 +16,7 @@ from tests.dangerous_strings import DANGEROUS
 
 OUTPUTS = ("report.html", "summary.md", "junit.xml", "results.json")
 RUN = ["run", "lock", "--recipe", "fair", "--ensemble", "sim", "--time-limit", "3", "--seed", "5"]
+RUN += ["--clients", "2"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ class Page(HTMLParser):
     handle_startendtag = handle_starttag
 
 
-PASSIVE = {"tbody", "details", "summary", "strong", "code", "ul", "li", "svg", "g", "title"}
+PASSIVE = {"tbody", "details", "summary", "strong", "code", "ul", "li", "pre", "svg", "g", "title"}
 
 
 def harmless(run, said, before):

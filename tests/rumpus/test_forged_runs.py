@@ -20,7 +20,7 @@ def bases(tmp_path_factory):
     """Two sound runs of the lock, and one of a lock that breaks its promises."""
 
     def run(name, recipe, seed, code):
-        words = f"run lock --recipe {recipe} --ensemble sim --seed {seed} --time-limit 8"
+        words = f"run lock --recipe {recipe} --ensemble sim --seed {seed} --time-limit 6"
         runs = tmp_path_factory.mktemp(name)
         assert main([*words.split(), "--nemesis", FAULTS, "--runs", str(runs)]) == code
         return (runs / "latest").resolve()

@@ -17,7 +17,7 @@ from tests.rumpus.conftest import latest
 
 INSTALLED = version("kazoo")
 SHORT = ["--recipe", "kazoo-bare", "--ensemble", "sim", "--seed", 1, "--nemesis", "none"]
-SHORT += ["--time-limit", 2, "--preemption", "none"]
+SHORT += ["--time-limit", 1, "--clients", 3, "--preemption", "none"]
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ OWN_ERRORS_AND_STATES = {
 def test_errors_and_states_are_those_of_the_clients_own_kazoo(rumpus, tmp_path, runs):
     """Recipes catch kazoo's errors: those of another copy would escape, and end sessions."""
     copy = copied_kazoo(tmp_path / "copy", **OWN_ERRORS_AND_STATES)
-    words = ["--seed", 2, "--time-limit", 8, "--nemesis", "client-partition,client-kill"]
+    words = ["--seed", 2, "--time-limit", 6, "--nemesis", "client-partition,client-kill"]
     answer = rumpus(
         "run", "lock", *SHORT, *words, "--recipe", "fair", "--kazoo", copy, "--json", "--runs", runs
     )

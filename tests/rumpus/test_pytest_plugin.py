@@ -42,7 +42,7 @@ WRONG = """
     from mylocks import WrongLock
 
     def test_my_lock(rumpus):
-        options = {"seeds": 20, "time_limit": 4, "session_timeout": 1.0}
+        options = {"seeds": 20, "time_limit": 3, "clients": 3, "session_timeout": 1.0}
         rumpus.run("lock", recipe=WrongLock, nemesis=["client-partition"], **options).assert_valid()
     """
 
@@ -67,12 +67,12 @@ def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
         import pytest
         from mylocks import MendedLock
 
-        @pytest.mark.rumpus(time_limit=4, session_timeout=1.0, nemesis=["client-pause"], seeds=7)
+        @pytest.mark.rumpus(time_limit=3, session_timeout=1.0, nemesis=["client-pause"], seeds=7)
         def test_my_lock(rumpus):
             result = rumpus.run("lock", recipe=MendedLock)
             result.assert_valid()
             assert [run.seed for run in result.runs] == [5, 6]
-            assert "--time-limit 4" in result.command
+            assert "--time-limit 3" in result.command
         """
     done = pytest_in(test, "--rumpus-seeds", "2", "--rumpus-seed", "5", "--strict-markers")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -10,7 +10,8 @@ from tests.rumpus.conftest import latest
 
 pytestmark = pytest.mark.usefixtures("no_engine")
 
-SHORT = ["lock", "--time-limit", 8, "--nemesis", "kill,client-pause", "--seed", 3]
+SHORT = ["lock", "--clients", 3, "--time-limit", 8]
+SHORT += ["--nemesis", "kill,client-pause", "--seed", 3]
 
 
 def test_without_an_engine_the_servers_are_simulated_and_it_says_so(rumpus, tmp_path):

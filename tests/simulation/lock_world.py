@@ -9,7 +9,7 @@ from rumpus.simulation.zookeeper.cluster import Cluster
 CLIENTS = 3
 
 
-def digest_of_a_world(seed, mode, seconds=6):
+def digest_of_a_world(seed, mode, seconds=4):
     simulator = Simulator(seed)
     simulator.preempt(mode)
     network = Network(simulator)

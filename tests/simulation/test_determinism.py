@@ -17,8 +17,7 @@ print(*[digest_of_a_world(4, mode) for mode in MODES])
 DIGESTS_LATER = """
 from rumpus.simulation.kernel.preemption import MODES
 from tests.simulation.lock_world import digest_of_a_world
-for seed in range(3):
-    digest_of_a_world(seed, "blocking", seconds=4)
+digest_of_a_world(0, "blocking", seconds=3)
 print(*[digest_of_a_world(4, mode) for mode in reversed(MODES)][::-1])
 """
 

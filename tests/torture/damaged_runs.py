@@ -41,7 +41,7 @@ def _accidents(bases: list[Base], count: int, place: Path, seed: int) -> Iterato
     for number in range(count):
         chance = Random(f"{seed} {number}")
         base = bases[number % len(bases)]
-        name = names[number // len(bases) % len(names)] if number % 2 else chance.choice(names)
+        name = names[number] if number < len(names) else chance.choice(names)
         run = _copy(base, place, number)
         ACCIDENTS[name](run, base.other, chance)
         yield _damaged(base, f"{name} ({seed}/{number})", run, forged=False, changed=True)

@@ -22,13 +22,13 @@ def assert_clean(row):
 
 
 def test_damaged_run_directories(made, tmp_path):
-    row = accidents(made, 2 * len(ACCIDENTS), tmp_path)
+    row = accidents(made, len(ACCIDENTS), tmp_path)
     assert_clean(row)
     assert row.ways["unknown"] > len(ACCIDENTS) // 2
 
 
 def test_damaged_histories(made, tmp_path):
-    row = hostile_histories(made, 150, tmp_path)
+    row = hostile_histories(made, 60, tmp_path)
     assert_clean(row)
     assert row.ways.keys() >= {"exit code 0", "exit code 1", "exit code 2"}
 

@@ -124,7 +124,12 @@ class Learner:
         """Entries in the log, or on their way to it, that are not committed."""
         self._revalidations: dict[int, Handshake] = {}
         self._syncs: deque[Request] = deque()
-        self._commits = CommitProcessor(self._read, peer.finish, WAITS)
+        self._commits = CommitProcessor(
+            self._read,
+            peer.finish,
+            WAITS,
+            self._finish_again if bugs.SYNC_TAKEN_FOR_WRITE in settings.bugs else None,
+        )
         self._sync = peer.new_sync_processor(self._logged)
         self._invariants = peer.invariants
 
@@ -468,9 +473,7 @@ class Learner:
             if connection is not None:
                 connection.answer_handshake(valid=valid)
         elif kind == SYNC:
-            request = self._syncs.popleft()
-            came_through = self._commits.synced(request.session, request.cxid)
-            assert came_through, "a sync comes back after all writes before it"
+            self._commits.synced(self._syncs.popleft())
 
     # -- reconfiguration ------------------------------------------------------------------
 
@@ -547,6 +550,11 @@ class Learner:
         """INFORM: an observer logs and applies a committed transaction."""
         self._sync.append(entry, entry[0][2])
         self._commits.commit(entry)
+
+    def _finish_again(self, entry: Entry, sync: Request) -> None:
+        """The bug "sync-taken-for-write": the second time for both."""
+        self.server.database.tree.apply(entry, self.server.watches)
+        self.server.finish(sync, None)
 
     def _read(self, request: Request) -> None:
         self.server.finish(request, None)

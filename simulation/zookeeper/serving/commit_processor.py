@@ -24,19 +24,25 @@ class CommitProcessor:
         apply: applies a transaction and answers its request; the request is None if another
             server has received it.
         waits: types of requests that wait until they are committed.
+        apply_again: with the bug "sync-taken-for-write": applies a transaction once more and
+            answers the sync that was taken for its request. None: without that bug.
     """
 
-    __slots__ = ("_apply", "_pending", "_read", "_waits", "_writes")
+    __slots__ = ("_apply", "_apply_again", "_pending", "_read", "_taken", "_waits", "_writes")
 
     def __init__(
         self,
         read: Callable[[Request], object],
         apply: Callable[[Entry, Request | None], object],
         waits: frozenset[int] = WRITES,
+        apply_again: Callable[[Entry, Request], object] | None = None,
     ) -> None:
         self._read = read
         self._apply = apply
         self._waits = waits
+        self._apply_again = apply_again
+        self._taken: dict[Request, Entry] = {}
+        """Syncs that were taken for the requests of transactions, until the leader answers."""
         self._pending: dict[int, deque[Request]] = {}
         self._writes: deque[Request] = deque()
 
@@ -60,22 +66,39 @@ class CommitProcessor:
         if writes:
             first = writes[0]
             header = entry.header
-            if first.session == header.session and first.cxid == header.cxid:
+            if (
+                first.session == header.session
+                and first.cxid == header.cxid
+                and (first.type != SYNC or self._is_taken(first, entry))
+            ):
                 writes.popleft()
                 self._apply(entry, first)
                 self._answer_next(first)
                 return
         self._apply(entry, None)
 
-    def synced(self, session: int, cxid: int) -> bool:
-        """Answer a sync that has come back from the leader. False if it does not wait here."""
-        writes = self._writes
-        if not writes or writes[0].session != session or writes[0].cxid != cxid:
+    def _is_taken(self, sync: Request, entry: Entry) -> bool:
+        """Whether a sync is taken for the request of a transaction: both have the same number.
+
+        A session that has moved may have sent the one through this server and the other through
+        another one, if its client numbers its requests anew on each connection.
+        """
+        if self._apply_again is None:
             return False
-        first = writes.popleft()
-        self._read(first)
-        self._answer_next(first)
+        self._taken[sync] = entry
         return True
+
+    def synced(self, sync: Request) -> None:
+        """Answer a sync that has come back from the leader, after all writes before it."""
+        entry = self._taken.pop(sync, None)
+        if entry is not None:
+            assert self._apply_again is not None
+            self._apply_again(entry, sync)
+            return
+        first = self._writes.popleft()
+        assert first is sync, "a sync comes back after all writes before it"
+        self._read(sync)
+        self._answer_next(sync)
 
     def _answer_next(self, done: Request) -> None:
         """Answer the session's next reads, up to its next write."""

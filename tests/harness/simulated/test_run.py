@@ -101,7 +101,7 @@ def test_worlds_leave_nothing_behind(simulate):
 
     objects_after_a_run()  # caches fill
     before = objects_after_a_run()
-    for _ in range(3):
+    for _ in range(2):
         after = objects_after_a_run()
     assert after - before < 200  # one world has twenty thousand
 

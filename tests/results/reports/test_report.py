@@ -78,6 +78,8 @@ def test_is_one_file_without_scripts_or_references(html, page):
     [
         "✘ Violation: the recipe broke a promise",
         "split-brain: 1 (more clients with live",
+        "What happened",
+        "so: split-brain: ",
         "c0 and c2 both believed that they held the lock",
         "58.997 s",
         '"token":',

@@ -25,6 +25,7 @@ def test_prints_the_verdict_tables_and_the_reports_path(sample):
     text = printed(sample)
     assert text.startswith("✘ Violation: the recipe broke a promise\n")
     lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert any(line.startswith("so: split-brain: ") for line in lines)
     assert any(line.startswith("split-brain violation 1 4.00 ms more clients") for line in lines)
     assert any(line.startswith("stale-belief hazard 1 2.2 s") for line in lines)
     assert "pause 1 0 ✘ not all in force and healed" in lines

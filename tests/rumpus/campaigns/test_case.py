@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rumpus.campaigns.case import Case, decode_case, load_case, save_case
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
-from rumpus.results.store_error import UnreadableRun
+from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.rumpus.campaigns.conftest import DEADLOCK
 
@@ -112,3 +112,9 @@ def test_what_is_no_case_is_refused(document):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UnreadableRun, match=r"no\.case\.json"):
         load_case(tmp_path / "no.case.json")
+
+
+def test_a_place_for_cases_that_cannot_be_is_named(deadlock, tmp_path):
+    (tmp_path / "cases").write_text("in the way")
+    with pytest.raises(StoreError, match=r"cases: cannot make the directory of cases \("):
+        save_case(deadlock, tmp_path / "cases" / "it.case.json")

@@ -60,5 +60,14 @@ def test_without_time_the_case_is_the_run_itself(failed, inline):
     )
     case = shrinking.shrink()
     assert len(case.plan.entries) == 3
+    assert case.expects.faults == ("client-partition", "client-pause", "pause")
     assert shrinking.runs == 1
     assert perform(case.task()).find(case.expects, promised=True)
+
+
+def test_of_two_equal_runs_one_is_performed(deadlock, inline):
+    task = deadlock.task()
+    outcome = perform(task)
+    shrinking = Shrinking(outcome, deadlock_of(outcome), inline)
+    assert shrinking._fail([task, task]) == [True, True]
+    assert shrinking.runs == 1

@@ -10,8 +10,13 @@ from rumpus.trial import SeedResult, TrialFailed, combined, run
 from rumpus.usage_error import UsageError
 from tests.rumpus.trials import outsiders_locks as locks
 
-SHORT = {"time_limit": 4.0, "session_timeout": 1.0, "nemesis": ["client-partition"]}
-CALM = {"time_limit": 1.5, "nemesis": []}
+SHORT = {
+    "time_limit": 3.0,
+    "clients": 3,
+    "session_timeout": 1.0,
+    "nemesis": ["client-partition"],
+}
+CALM = {"time_limit": 1.0, "nemesis": []}
 
 
 @pytest.fixture

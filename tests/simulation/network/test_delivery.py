@@ -106,7 +106,7 @@ def connected(seed):
     return simulator, network, processes, ends
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(0, 1000), scripts)
 def test_bytes_arrive_once_and_in_order(seed, script):
     simulator, network, processes, ends = connected(seed)
@@ -132,7 +132,7 @@ def test_bytes_arrive_once_and_in_order(seed, script):
     simulator.close()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(0, 1000), scripts, sides, st.sampled_from(("abort", "kill")))
 def test_what_arrives_before_an_end_is_a_prefix(seed, script, which, how):
     simulator, network, processes, ends = connected(seed)

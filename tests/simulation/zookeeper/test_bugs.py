@@ -8,6 +8,7 @@ from rumpus.conformance import operations as op
 from rumpus.simulation.kernel.simulator import MILLISECOND
 from rumpus.simulation.zookeeper import bugs
 from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
+from rumpus.simulation.zookeeper.wire.error_codes import NO_NODE
 from tests.simulation.zookeeper.ensemble import Ensemble
 
 
@@ -95,4 +96,23 @@ def test_a_commit_that_finds_no_proposal_starts_the_sync_over(buggy):
     world.wait_for(world.serving("n1"))
     assert world.session("n1").call(op.exists("/k")).error == 0
     assert any("NullPointerException" in reason for reason in world.reasons("n1")) == buggy
+    world.tear_down()
+
+
+@pytest.mark.parametrize("buggy", [True, False])
+def test_a_sync_that_has_the_number_of_a_write_which_its_session_sent_elsewhere(buggy):
+    world = Ensemble(bugs=frozenset({bugs.SYNC_TAKEN_FOR_WRITE} if buggy else ()))
+    reader = world.session("n1")
+    moving = world.session("n1")
+    world.network.delay("n1", "n3", 1000 * MILLISECOND)  # to the leader
+    moving.send(op.sync("/"), xid=2)
+    world.run_for(100)
+    moved = world.reattach(moving, "n2")
+    assert moved.call(op.create("/k"), xid=2).error == 0
+    assert moved.call(op.delete("/k"), xid=3).error == 0
+    world.run_for(100)
+    assert reader.call(op.exists("/k")).error == NO_NODE
+    world.run_for(2000)
+    assert reader.call(op.exists("/k")).error == (0 if buggy else NO_NODE)
+    assert moved.call(op.exists("/k")).error == NO_NODE
     world.tear_down()

@@ -15,7 +15,7 @@ def test_nothing_acknowledged_is_lost_and_all_servers_agree_on_the_members(seed)
 
 
 def test_a_run_is_decided_by_its_seed():
-    digests = [membership_chaos.run(3, seconds=15).simulator.digest() for _ in range(2)]
+    digests = [membership_chaos.run(3, seconds=8).simulator.digest() for _ in range(2)]
     assert digests[0] == digests[1]
 
 

@@ -25,13 +25,15 @@ from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.workloads.registry import WORKLOADS
 from tests.workloads.own import outsiders
 
-BUSY = {"seeds": 1, "time_limit": 4.0, "session_timeout": 1.0, "nemesis": ["client-pause"]}
+BUSY = {"seeds": 1, "time_limit": 3.0, "session_timeout": 1.0, "nemesis": ["client-pause"]}
 """Clients that contend all the time: in a few seconds enough has happened."""
 
 KILLED = {**BUSY, "nemesis": ["client-kill"]}
 
-QUIET = {"seeds": 2, "time_limit": 8.0, "nemesis": ["client-kill"]}
+QUIET = {**KILLED, "time_limit": 8.0}
 """Clients that call now and then."""
+
+SELDOM = {**QUIET, "seeds": 2}
 
 ALL = {**QUIET, "clients": 5}
 """Families in which only some of the clients do what must have happened."""
@@ -44,11 +46,11 @@ SOUND = [
     ("election", outsiders.RunningElection, BUSY),
     ("read-write", outsiders.ReadWrite, BUSY),
     ("read-write", outsiders.SidedReadWrite, BUSY),
-    ("barrier", outsiders.Barrier, QUIET),
+    ("barrier", outsiders.Barrier, SELDOM),
     ("double-barrier", outsiders.DoubleBarrier, {**QUIET, "nemesis": ["client-pause"]}),
-    ("latch", outsiders.Latch, QUIET),
+    ("latch", outsiders.Latch, SELDOM),
     ("queue", outsiders.Queue, QUIET),
-    ("queue", outsiders.ClaimingQueue, QUIET),
+    ("queue", outsiders.ClaimingQueue, SELDOM),
     ("priority-queue", outsiders.PriorityQueue, QUIET),
     ("counter", outsiders.Counter, QUIET),
     ("counter", outsiders.SilentCounter, QUIET),
@@ -57,11 +59,11 @@ SOUND = [
     ("partitioner", outsiders.Partitioner, BUSY),
     ("partitioner", partitioner.SetPartitioner, BUSY),
     # These have the interface of the recipes here.
-    ("jobs", Jobs, QUIET),
+    ("jobs", Jobs, SELDOM),
     ("two-phase-commit", PeerCommit, KILLED),
     ("view", DataView, KILLED),
     ("breaking", IdentityLock, {**ALL, "nemesis": ["client-pause"]}),
-    ("failover", FailoverDatabase, ALL),
+    ("failover", FailoverDatabase, {**ALL, "seeds": 2}),
     ("register", LocalRegister, KILLED),
     ("append", AppendLog, KILLED),
     ("multi", MultiWrite, KILLED),

@@ -17,7 +17,9 @@ class Recorder:
         )
 
     def ask(self, session, cxid, kind):
-        self.processor.submit(Request(session, cxid, kind, b""))
+        request = Request(session, cxid, kind, b"")
+        self.processor.submit(request)
+        return request
 
     def commit(self, zxid, session, cxid):
         self.processor.commit(Entry(Header(session, cxid, zxid, 0, -1), ErrorTxn(-1), None, b""))
@@ -57,9 +59,18 @@ def test_transactions_of_other_servers_are_applied_in_between():
 
 def test_a_sync_waits_for_the_leader_where_it_is_to():
     recorder = Recorder(WRITES | {SYNC})
-    recorder.ask(1, 1, SYNC)
+    sync = recorder.ask(1, 1, SYNC)
     recorder.ask(1, 2, GET_DATA)
     assert recorder.done == []
-    assert not recorder.processor.synced(1, 7)
-    assert recorder.processor.synced(1, 1)
+    recorder.processor.synced(sync)
     assert recorder.done == [(1, 1), (1, 2)]
+
+
+def test_a_write_that_a_moved_session_numbered_like_its_sync_is_not_the_sync():
+    recorder = Recorder(WRITES | {SYNC})
+    sync = recorder.ask(1, 2, SYNC)
+    recorder.ask(1, 3, GET_DATA)
+    recorder.commit(1, 1, 2)
+    assert recorder.done == [("0x1", None)]
+    recorder.processor.synced(sync)
+    assert recorder.done[1:] == [(1, 2), (1, 3)]

@@ -1,0 +1,37 @@
+"""Which grant comes after a failed holder's, where the parent was made again in between."""
+
+import pytest
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.lock_delay import check_lock_delay
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.servers.server_truth import ZnodeLife
+from tests.checker.recorded import Recorded
+
+FIRST, LAST = "/l/n-0000000001", "/l/n-0000000007"
+
+
+class Truth:
+    def __init__(self, *lives):
+        self._lives = lives
+
+    def znodes(self, _path):
+        return list(self._lives)
+
+
+@pytest.mark.parametrize(
+    ("failed", "other", "found"),
+    [
+        ((LAST, 50), (FIRST, 60), ["early-grant"]),  # a new line
+        ((FIRST, 60), (LAST, 50), []),  # its acquire of the old line returned late
+    ],
+)
+def test_the_younger_node_is_the_successor(failed, other, found):
+    (node, czxid), (after, token) = failed, other
+    recorded = Recorded(2).acquire(0, 10, 0, node=node, token=czxid)
+    recorded.acquire(20, 3_000, 1, node=after, token=token)
+    life = ZnodeLife(node, czxid, 5, "0x1", "0x1", None, 99, 1_000, "0x1", "expired")
+    history = recorded.end(9_000).history()
+    holds = extract_holds(history, Words())
+    result = check_lock_delay(history, holds, Truth(life), WallClock([(0, 0)]), "/l", delay=5)
+    assert [anomaly.kind for anomaly in result.anomalies] == found
