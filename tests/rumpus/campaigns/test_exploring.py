@@ -4,7 +4,8 @@ from itertools import count
 import pytest
 
 from rumpus.campaigns.case import load_case
-from rumpus.campaigns.exploring import Explorer, explains
+from rumpus.campaigns.exploring import Explorer
+from rumpus.campaigns.findings import Failure, explains
 from rumpus.command_line import main
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings
@@ -32,10 +33,10 @@ def settings(tmp_path):
     )
 
 
-def explored(settings, inline, *, shrink=0.0, **options):
+def explored(settings, inline, *, shrink=0, **options):
     ticks = count()
     explorer = Explorer(
-        settings, inline, jobs=1, shrink_budget=shrink, clock=lambda: next(ticks), **options
+        settings, inline, jobs=1, shrink=shrink, clock=lambda: next(ticks), **options
     )
     return explorer.explore(seeds=3)
 
@@ -43,17 +44,17 @@ def explored(settings, inline, *, shrink=0.0, **options):
 def test_one_failure_is_found_once(settings, inline):
     told = []
     found = explored(settings, inline, notify=lambda seen: told.append(seen.runs))
-    assert (found.runs, len(found.found), found.outcomes) == (3, 1, {"violation": 3})
-    assert (found.found[0].seed, found.found[0].runs) == (0, 3)
-    assert found.found[0].case.expects.kind == "stuck-waiter"
+    assert (found.runs, len(found.findings.found), found.outcomes) == (3, 1, {"violation": 3})
+    assert (found.findings.found[0].seed, found.findings.found[0].runs) == (0, 3)
+    assert found.findings.found[0].case.expects.kind == "stuck-waiter"
     assert found.virtual_seconds > 3
     assert len(found.signatures) > 10
     assert told == [1, 2, 3]
 
 
 def test_a_failure_is_shrunk(settings, inline):
-    found = explored(settings, inline, shrink=6.0)
-    (failure,) = found.found
+    found = explored(settings, inline, shrink=6)
+    (failure,) = found.findings.found
     assert failure.shrunk
     assert failure.case.expects.faults == ("kill",)
     assert failure.shrinking_runs > 0
@@ -62,24 +63,28 @@ def test_a_failure_is_shrunk(settings, inline):
 def test_a_known_failure_is_accepted(settings, inline):
     known = Fingerprint(kind="stuck-waiter", operations=("enter",), faults=("kill",))
     found = explored(settings, inline, known=[known])
-    assert (found.found, found.accepted) == ([], 3)
+    assert (found.findings.found, found.findings.accepted) == ([], 3)
     other = Fingerprint(kind="stuck-waiter", operations=("leave",))
-    assert explored(settings, inline, known=[other]).accepted == 0
+    assert explored(settings, inline, known=[other]).findings.accepted == 0
 
 
 def test_a_failure_that_needs_other_faults_is_another_one():
     seen = Fingerprint(kind="deadlock", operations=("acquire",))
     known = seen.after(["kill", "pause"])
-    assert explains(known, seen, ["client-kill", "kill", "pause"])
-    assert not explains(known, seen, ["client-kill", "kill"])
-    assert not explains(known, Fingerprint(kind="deadlock"), ["kill", "pause"])
+
+    def explained(fingerprint, *kinds):
+        return explains(known, Failure(seed=1, fingerprint=fingerprint, kinds=kinds))
+
+    assert explained(seen, "client-kill", "kill", "pause")
+    assert not explained(seen, "client-kill", "kill")
+    assert not explained(Fingerprint(kind="deadlock"), "kill", "pause")
 
 
 def test_a_run_that_cannot_be_performed_is_told(inline):
     settings = RunSettings(argv=(), workload="lock", recipe="none", ensemble="sim", seed=4)
     found = explored(settings, inline)
-    assert (found.runs, found.found) == (0, [])
-    assert [(seed, attempt.exit_code) for seed, attempt in found.errors] == [(4, 2), (5, 2), (6, 2)]
+    assert (found.runs, found.findings.found) == (0, [])
+    assert [(error.seed, error.exit_code) for error in found.errors] == [(4, 2), (5, 2), (6, 2)]
 
 
 def test_the_command_tells_and_keeps_what_it_finds(settings, tmp_path, monkeypatch, capsys):
