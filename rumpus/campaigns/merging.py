@@ -146,6 +146,12 @@ def load_part(path: Path) -> Part:
         raise UsageError(f"{path}: has version {part.version}; this program reads {VERSION}")
     if not 0 <= part.index < part.of:
         raise UsageError(f"{path}: there is no part {part.index}/{part.of}")
+    for failure in part.failures:
+        try:
+            _made(failure, part)
+        except LookupError as error:
+            words = f"{path}: has no case of the failure of seed {failure.seed}"
+            raise UsageError(words) from error
     return part
 
 
@@ -203,8 +209,10 @@ def merge(parts: Sequence[Part]) -> Exploration:
 
 
 def _made(failure: Failure, part: Part) -> Found:
-    """The case that a part made of a failure; of the finding by which the part explained it."""
-    for made in part.made:
-        if made.failure == failure:
-            return made
-    return next(made for made in part.made if made.explains(failure))
+    """The case that a part made of a failure, or of the finding by which it explained it.
+
+    Raises:
+        LookupError: there is none.
+    """
+    own = [made for made in part.made if made.failure == failure]
+    return (own or [made for made in part.made if made.explains(failure)])[0]
