@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    campaigns,
     check_file,
     checking,
     deciders,
@@ -43,6 +44,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "search": search.measure,
     "simulation": simulation.measure,
     "run_cost": run_cost.measure,
+    "campaigns": campaigns.measure,
     "long_run": long_run.measure,
     "detection": detection.measure,
     "ensemble": ensemble.measure,

@@ -76,6 +76,12 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=words)
 
 
+def add_cases(parser: argparse.ArgumentParser) -> None:
+    """The option that says where failures are kept."""
+    words = "where failures are kept as cases (default: cases)"
+    parser.add_argument("--cases", type=Path, default=Path("cases"), metavar="DIR", help=words)
+
+
 def _between(
     least: Number, most: Number, kind: Callable[[str], Number], what: str, outside: str
 ) -> Callable[[str], Number]:

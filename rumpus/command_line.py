@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rumpus.argument_types import (
+    add_cases,
     add_count,
     add_json,
     add_path,
@@ -163,6 +164,17 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     if "explore" in words[:1]:
         options = importlib.import_module("rumpus.runs.run_options")
         options.add_explore_options(explore)
+
+    merge = command("merge", "join what the parts of an exploration have found")
+    merge.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="what `rumpus explore --shard I/N --json` has printed, a file for each part",
+    )
+    add_cases(merge)
+    add_json(merge)
 
     listing = command("list", "workloads, recipes with their promises, faults, and models")
     add_json(listing)

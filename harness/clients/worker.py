@@ -79,15 +79,20 @@ class Channel:
         return self._ready.pop()
 
 
+def end_with_parent_thread() -> None:
+    """Have the kernel kill this process when the thread that started it ends, if it is Linux."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+
+
 def end_with_parent(parent: int) -> None:
     """Make sure that this process does not outlive its control process.
 
     On Linux the kernel sends SIGKILL, which also reaches a stopped process, when the thread
     that started this process ends. For other systems a thread checks every second.
     """
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+    end_with_parent_thread()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -3,13 +3,16 @@
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 import msgspec
 
-from rumpus.campaigns.tasks import Attempt, attempt_of_error
+from rumpus.campaigns.run_process import ProcessEndedError, Surroundings, surroundings
+from rumpus.campaigns.tasks import Attempt, attempt_of_error, call_apart
 from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
 from rumpus.checker.history import History
+from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated_faults import FrameSeen
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.runs.branched_run import branched_run
@@ -55,7 +58,7 @@ class BranchOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def perform_branches(task: BranchTask) -> list[BranchOutcome]:
-    """Perform the branches and judge each; called in a process of an executor.
+    """Perform the branches and judge each, in this process.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -88,6 +91,21 @@ def perform_branches(task: BranchTask) -> list[BranchOutcome]:
         )
     except Exception as error:  # told to whoever gave the task
         return [failed(error)] * len(task.branches)
+
+
+def submit_branches(executor: Executor, task: BranchTask) -> Future[list[BranchOutcome]]:
+    """Let an executor perform branches, in a process of their own."""
+    return executor.submit(_perform_apart, task, surroundings())
+
+
+def _perform_apart(task: BranchTask, where: Surroundings) -> list[BranchOutcome]:
+    try:
+        return call_apart(where, perform_branches, task)
+    except ProcessEndedError as error:
+        words = f"the run ends its process: {error.how}"
+    except EnvironmentRefusal as refusal:
+        return [BranchOutcome(attempt=attempt_of_error(refusal))] * len(task.branches)
+    return [BranchOutcome(attempt=attempt_of_error(words))] * len(task.branches)
 
 
 def _struck(history: History) -> frozenset[int]:

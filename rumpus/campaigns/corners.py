@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rumpus.campaigns.branch_task import BranchOutcome, BranchTask, perform_branches
+from rumpus.campaigns.branch_task import BranchOutcome, BranchTask, submit_branches
 from rumpus.harness.simulated_faults import FrameSeen
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.frame_modes import FRAME_MODES
@@ -206,7 +206,7 @@ class Corners:
                         branches=tuple(Branch(0.0, plan) for plan in plans),
                         operations=self._operations,
                     )
-                    going.append((piece, self._executor.submit(perform_branches, task)))
+                    going.append((piece, submit_branches(self._executor, task)))
                 if not going:
                     return
                 piece, future = going.pop(0)

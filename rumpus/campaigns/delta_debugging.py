@@ -5,7 +5,9 @@ Failure-Inducing Input", 2002), ``numbers_below`` in that of a binary search. ``
 through passes of such trials until none helps any more.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
@@ -25,6 +27,7 @@ def minimise(
     fails: Fails[T],
     *,
     at_once: int = 1,
+    tries: int | None = None,
     over: Callable[[], bool] = lambda: False,
 ) -> T:
     """The smallest input found that fails.
@@ -38,26 +41,37 @@ def minimise(
         passes: what to try.
         fails: tries inputs.
         at_once: how many inputs to give to ``fails`` at a time.
+        tries: how many inputs to try at most. Those after one that fails, which were tried at once
+            with it, do not count.
         over: asked before each trial; once true, the smallest input so far is returned.
     """
     smallest = start
-    while not over():
+    left = _Left(sys.maxsize if tries is None else tries)
+    while not over() and left.tries:
         before = smallest
         for each in passes:
-            while (found := _first(each(smallest), fails, at_once, over)) is not None:
+            while (found := _first(each(smallest), fails, at_once, left, over)) is not None:
                 smallest = found
         if smallest == before:
             break
     return smallest
 
 
+@dataclass
+class _Left:
+    """How many inputs may still be tried."""
+
+    tries: int
+
+
 def _first(
-    inputs: Iterable[T], fails: Fails[T], at_once: int, over: Callable[[], bool]
+    inputs: Iterable[T], fails: Fails[T], at_once: int, left: _Left, over: Callable[[], bool]
 ) -> T | None:
-    """The first input that fails; None if there is none, or the time is over."""
-    left = iter(inputs)
-    while not over() and (batch := list(islice(left, at_once))):
+    """The first input that fails; None if there is none, or the time or the tries are over."""
+    untried = iter(inputs)
+    while not over() and (batch := list(islice(untried, min(at_once, left.tries)))):
         for each, failed in zip(batch, fails(batch), strict=True):
+            left.tries -= 1
             if failed:
                 return each
     return None

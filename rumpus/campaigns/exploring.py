@@ -1,54 +1,30 @@
 """Explores a recipe: runs with seed after seed; each new failure is shrunk to a case."""
 
+import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, islice
+from typing import Final
 
-from rumpus.campaigns.case import Case, case_of
+from rumpus.campaigns.case import case_of
+from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
 from rumpus.campaigns.shrinking import Shrinking
-from rumpus.campaigns.tasks import Attempt, attempt_of, submit
+from rumpus.campaigns.tasks import Attempt, Underway, submit
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
+from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
-from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.run_settings import RunSettings, command_line
+from rumpus.runs.shard import Shard
 
+WINDOW: Final = 4
+"""How many runs are given to an executor, for each that it performs at once.
 
-@dataclass
-class Found:
-    """A failure that an exploration has found.
-
-    Attributes:
-        case: the smallest run found that shows it; of the first run, before it is shrunk.
-        seed: the first seed that showed it.
-        runs: how many runs have shown it.
-        operations: how many operations clients call in the case's run.
-        shrunk: whether it was shrunk.
-        shrinking_runs: how many runs that took.
-    """
-
-    case: Case
-    seed: int
-    operations: int
-    runs: int = 1
-    shrunk: bool = False
-    shrinking_runs: int = 0
-
-    def explains(self, fingerprint: Fingerprint, kinds: Sequence[str]) -> bool:
-        """Whether a failure of a run with these kinds of fault is probably this one."""
-        return explains(self.case.expects, fingerprint, kinds)
-
-
-def explains(known: Fingerprint, fingerprint: Fingerprint, kinds: Sequence[str]) -> bool:
-    """Whether a known failure explains one of a run: same anomaly, and its faults were there.
-
-    Args:
-        known: the failure that is known, with the faults that it needs.
-        fingerprint: the failure of a run.
-        kinds: the kinds of fault of that run.
-    """
-    return known.resembles(fingerprint) and set(known.faults) <= set(kinds)
+Runs are looked at in the order of their seeds, and some take ten times as long as others. With
+fewer, processes would wait for a slow run.
+"""
 
 
 @dataclass
@@ -61,32 +37,35 @@ class Exploration:
         cpu_seconds: processor time that they took.
         outcomes: outcome -> number of runs.
         signatures: of all runs (`rumpus.results.signatures`).
-        found: failures, in the order in which they were found.
-        accepted: runs that showed a failure which is known and accepted.
-        errors: runs that could not be performed: seed and attempt.
+        findings: what has failed.
+        errors: runs that could not be performed.
     """
 
+    findings: Findings
     runs: int = 0
     virtual_seconds: float = 0.0
     cpu_seconds: float = 0.0
     outcomes: dict[str, int] = field(default_factory=dict)
     signatures: set[int] = field(default_factory=set)
-    found: list[Found] = field(default_factory=list)
-    accepted: int = 0
-    errors: list[tuple[int, Attempt]] = field(default_factory=list)
+    errors: list[Unperformed] = field(default_factory=list)
 
 
 class Explorer:
     """Explores one recipe.
 
+    Which failures are found depends on the seeds alone, not on how many runs are performed at once,
+    or where.
+
     Args:
         settings: what to run; its seed is the first one.
         executor: performs runs.
         jobs: how many at once.
+        plan: the faults of all runs; None: those of the settings.
+        shard: which seeds are taken.
         known: failures that are accepted.
         profile: the swarm of runs with odd seeds; None: they are like the others. What one kind of
             plan finds is often not found by the other.
-        shrink_budget: seconds to shrink each failure; 0: do not shrink.
+        shrink: how many smaller runs to try for each failure; 0: do not shrink.
         clock: seconds, monotonic.
         notify: called when something has changed.
 
@@ -100,18 +79,20 @@ class Explorer:
         executor: Executor,
         *,
         jobs: int,
+        plan: FaultPlan | None = None,
+        shard: Shard | None = None,
         known: Sequence[Fingerprint] = (),
         profile: str | None = None,
-        shrink_budget: float = 60.0,
+        shrink: int = 300,
         clock: Callable[[], float] = time.monotonic,
         notify: Callable[[Exploration], None] = lambda _: None,
     ) -> None:
-        self.exploration = Exploration()
-        self._settings = settings
+        self.exploration = Exploration(Findings(known))
+        self._settings, self._plan = settings, plan
         self._executor, self._jobs = executor, jobs
-        self._known = known
+        self._shard = shard or Shard()
         self._profile = profile
-        self._shrink_budget = shrink_budget
+        self._shrink = shrink
         self._clock = clock
         self._notify = notify
         self._shrinking_s = 0.0
@@ -120,42 +101,59 @@ class Explorer:
         """Perform runs until so many seeds, or so many seconds, are over.
 
         Failures are looked at in the order of their seeds. The time that shrinking takes does not
-        count.
+        count. What has been performed when the time is over is still looked at.
+
+        Raises:
+            EnvironmentRefusal: whoever performs runs has gone.
         """
         began = self._clock()
-        for seed, told in self._in_order(seeds):
-            self._note(seed, told)
-            self._notify(self.exploration)
-            if budget is not None and self._clock() - began - self._shrinking_s >= budget:
+
+        def over() -> bool:
+            return budget is not None and self._clock() - began - self._shrinking_s >= budget
+
+        for seed, underway in self._in_order(seeds, over):
+            if over() and self.exploration.runs and not underway.done():
+                underway.cancel()
                 break
+            self._note(seed, underway.attempt())
+            self._notify(self.exploration)
         return self.exploration
 
-    def _in_order(self, seeds: int | None) -> Iterator[tuple[int, Attempt]]:
-        """Seeds and what became of their runs, in order of seeds; ``jobs`` runs are under way."""
+    def _in_order(
+        self, seeds: int | None, over: Callable[[], bool]
+    ) -> Iterator[tuple[int, Underway]]:
+        """Seeds and their runs, in order of seeds; further ones are under way until it is over."""
         first = self._settings.seed or 0
-        left = iter(range(first, first + seeds)) if seeds is not None else count(first)
-        going: deque[tuple[int, Future[Attempt]]] = deque()
+        all_seeds = range(first, first + seeds) if seeds is not None else count(first)
+        left = (seed for seed in all_seeds if self._shard.has(seed))
+        going: deque[tuple[int, Underway]] = deque()
+        wanted = WINDOW * self._jobs
         try:
             while True:
-                for seed in left:
-                    settings = replace(self._settings, seed=seed)
-                    if self._profile is not None and seed % 2:
-                        settings = replace(settings, swarm=self._profile)
-                    going.append((seed, submit(self._executor, TrialTask(settings=settings))))
-                    if len(going) >= self._jobs + 1:
-                        break
+                for seed in islice(left, max(0, wanted - len(going))):
+                    task = TrialTask(settings=self._settings_of(seed), plan=self._plan)
+                    going.append((seed, submit(self._executor, task)))
                 if not going:
                     return
-                seed, future = going.popleft()
-                yield seed, attempt_of(future)
+                yield going.popleft()
+                if over():
+                    wanted = 0
         finally:
-            for _, future in going:
-                future.cancel()
+            for _, underway in going:
+                underway.cancel()
 
-    def _note(self, seed: int, told: Attempt) -> None:
-        exploration, outcome = self.exploration, told.outcome
+    def _settings_of(self, seed: int) -> RunSettings:
+        swarm = self._profile if seed % 2 else None
+        return replace(self._settings, seed=seed, swarm=swarm or self._settings.swarm)
+
+    def _note(self, seed: int, attempt: Attempt) -> None:
+        exploration, outcome = self.exploration, attempt.outcome
+        if attempt.death:
+            exploration.findings.note_death(self._death(seed, attempt))
+            return
         if outcome is None:
-            exploration.errors.append((seed, told))
+            error = Unperformed(seed=seed, why=attempt.error, exit_code=attempt.exit_code)
+            exploration.errors.append(error)
             return
         exploration.runs += 1
         exploration.virtual_seconds += outcome.virtual_seconds
@@ -167,37 +165,34 @@ class Explorer:
                 self._note_failure(seed, outcome, seen)
 
     def _note_failure(self, seed: int, outcome: TrialOutcome, seen: Seen) -> None:
-        kinds = outcome.plan.kinds
-        if any(explains(known, seen.fingerprint, kinds) for known in self._known):
-            self.exploration.accepted += 1
-            return
-        for found in self.exploration.found:
-            if found.explains(seen.fingerprint, kinds):
-                found.runs += 1
-                return
-        found = Found(case_of(outcome, seen), seed, outcome.operations)
-        if self._shrink_budget:
-            self._notify(self.exploration)
-            began = self._clock()
-            shrinking = Shrinking(
-                outcome,
-                seen,
-                self._executor,
-                jobs=self._jobs,
-                budget=self._shrink_budget,
-                clock=self._clock,
-            )
-            case = shrinking.shrink()
-            self._shrinking_s += self._clock() - began
-            for earlier in self.exploration.found:
-                if earlier.case.expects == case.expects:
-                    earlier.runs += 1
-                    return
-            found = Found(
-                case,
-                seed,
-                shrinking.outcome.operations,
-                shrunk=True,
-                shrinking_runs=shrinking.runs,
-            )
-        self.exploration.found.append(found)
+        failure = Failure(seed=seed, fingerprint=seen.fingerprint, kinds=outcome.plan.kinds)
+        self.exploration.findings.note(failure, lambda: self._made(failure, outcome, seen))
+
+    def _made(self, failure: Failure, outcome: TrialOutcome, seen: Seen) -> Found:
+        """The failure's case: shrunk, if that is wanted."""
+        if not self._shrink:
+            case = case_of(outcome, seen)
+            return Found(case=case, failure=failure, operations=outcome.operations)
+        self._notify(self.exploration)
+        began = self._clock()
+        shrinking = Shrinking(
+            outcome, seen, self._executor, jobs=self._jobs, tries=self._shrink, clock=self._clock
+        )
+        case = shrinking.shrink()
+        self._shrinking_s += self._clock() - began
+        return Found(
+            case=case,
+            failure=failure,
+            operations=shrinking.outcome.operations,
+            shrunk=True,
+            shrinking_runs=shrinking.runs,
+        )
+
+    def _death(self, seed: int, attempt: Attempt) -> Death:
+        return Death(
+            seed=seed,
+            how=attempt.death,
+            command=" ".join(map(shlex.quote, command_line(self._settings_of(seed)))),
+            clients=self._settings.clients,
+            trace=tuple(attempt.trace.splitlines()),
+        )

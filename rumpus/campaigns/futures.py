@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from rumpus.campaigns.branch_task import BranchTask, perform_branches
+from rumpus.campaigns.branch_task import BranchTask, submit_branches
 from rumpus.campaigns.case import Case
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
@@ -88,8 +88,8 @@ class Futures:
         ]
         settings = self._case.task().settings
         futures = [
-            self._executor.submit(
-                perform_branches,
+            submit_branches(
+                self._executor,
                 BranchTask(settings=settings, plan=self._case.plan, branches=tuple(piece)),
             )
             for first in range(self._jobs)

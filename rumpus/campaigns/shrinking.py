@@ -1,5 +1,6 @@
 """Shrinks a failing run: fewer faults, clients, servers and seconds, with the same anomaly."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -42,6 +43,8 @@ class Shrinking:
         executor: performs runs.
         jobs: how many at once.
         budget: seconds after which no further run begins.
+        tries: how many smaller runs are tried at most; None: as many as the budget allows. Only
+            with tries the result does not depend on how fast runs are performed.
         clock: seconds, monotonic.
 
     Attributes:
@@ -58,7 +61,8 @@ class Shrinking:
         executor: Executor,
         *,
         jobs: int = 1,
-        budget: float = 60.0,
+        budget: float = math.inf,
+        tries: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         plan = msgspec.structs.replace(outcome.plan, seed=None, notes=())
@@ -70,6 +74,7 @@ class Shrinking:
         self._executor, self._jobs = executor, jobs
         self._clock = clock
         self._end = clock() + budget
+        self._tries = tries
         self._tried: dict[bytes, bool] = {}
         self._found: dict[bytes, tuple[TrialOutcome, Seen]] = {}
 
@@ -85,6 +90,7 @@ class Shrinking:
                 PASSES,
                 self._fail,
                 at_once=self._jobs,
+                tries=self._tries,
                 over=lambda: self._clock() >= self._end,
             )
             self.outcome, self.seen = self._found[_key(self.task)]

@@ -1,18 +1,48 @@
-"""Performs tasks by an executor; what cannot be performed is told, not raised."""
+"""Performs tasks by an executor; what cannot be performed is told, not raised.
 
+Any ``concurrent.futures.Executor`` will do: threads of this process (`processes`), those of Dask's
+workers (``rumpus.campaigns.dask_cluster``), and others. Each of its threads performs its runs in a
+process of its own (``rumpus.campaigns.run_process``).
+"""
+
+import functools
 import os
+import platform
+import sys
+import threading
 import traceback
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from importlib.metadata import version
+from multiprocessing.util import Finalize
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
+from rumpus.campaigns.run_process import (
+    ProcessEndedError,
+    ProcessGroup,
+    Surroundings,
+    surroundings,
+)
+from rumpus.campaigns.source_digest import source_digest
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
-from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE, exit_code
+from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, exit_code
+from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PATIENCE_S: Final = 60.0
+"""How long a run on docker may take to remove what it has made, if it has to end early."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +53,16 @@ class Attempt:
         outcome: what the run showed; None if it could not be performed.
         error: why it could not be, in words.
         exit_code: what ``rumpus run`` would have exited with because of that error; 0 without one.
-        trace: the error's traceback, if it is a defect of rumpus.
+        trace: the error's traceback, if it is a defect of rumpus; of a run that has ended its
+            process what Python has said about that, if anything.
+        death: how the run has ended its process: ``SIGSEGV``, say; empty if it has not.
     """
 
     outcome: TrialOutcome | None = None
     error: str = ""
     exit_code: int = 0
     trace: str = ""
+    death: str = ""
 
     def raise_error(self) -> None:
         """Raise the error again, as far as its kind is known here.
@@ -37,8 +70,11 @@ class Attempt:
         Raises:
             UsageError: something asked for does not exist or cannot be done.
             EnvironmentRefusal: the host does not allow it.
+            WorkerCrash: the run has ended its process.
             RuntimeError: a defect of rumpus.
         """
+        if self.death:
+            raise WorkerCrash(self.error)
         if self.exit_code == USAGE:
             raise UsageError(self.error)
         if self.exit_code == ENVIRONMENT:
@@ -48,7 +84,7 @@ class Attempt:
 
 
 def attempt(task: TrialTask) -> Attempt:
-    """Perform a task; called in a process of the executor.
+    """Perform a task in this process, which it may end.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -69,36 +105,216 @@ def attempt_of_error(error: BaseException | str) -> Attempt:
     return Attempt(error=words, exit_code=code, trace=trace)
 
 
-def submit(executor: Executor, task: TrialTask) -> Future[Attempt]:
-    """Let an executor perform a task; `attempt_of` waits for what becomes of it."""
-    return executor.submit(attempt, task)
+class Performers(NamedTuple):
+    """Those who perform runs.
+
+    Attributes:
+        executor: takes tasks.
+        threads: how many it performs at once.
+    """
+
+    executor: Executor
+    threads: int
 
 
-def attempt_of(future: Future[Attempt]) -> Attempt:
-    """What became of a task."""
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Who gives a task: it has to be performed by the same software.
+
+    Attributes:
+        surroundings: where modules and files are found.
+        software: name -> version.
+    """
+
+    surroundings: Surroundings
+    software: Mapping[str, str]
+
+    def other_software(self) -> str:
+        """What differs here, in words; empty if all is the same."""
+        here = software()
+        return ", ".join(
+            f"{name} {here[name]} instead of {wanted}"
+            for name, wanted in self.software.items()
+            if here[name] != wanted
+        )
+
+
+@functools.cache
+def software() -> Mapping[str, str]:
+    """Versions of the software that decides what a simulated run does."""
+    return {
+        "rumpus": f"{version('rumpus')} ({source_digest()})",
+        "python": platform.python_version(),
+        "kazoo": version("kazoo"),
+        "greenlet": version("greenlet"),
+    }
+
+
+def origin() -> Origin:
+    """This process."""
+    return Origin(surroundings=surroundings(), software=software())
+
+
+class _Own(threading.local):
+    """What belongs to a thread of an executor."""
+
+    group: ProcessGroup | None = None
+
+
+_own = _Own()
+
+_elsewhere = ProcessGroup()
+"""The processes of threads that are not of `processes`: those of a Dask worker, say."""
+
+# Is done at the end of this process also where that was started by multiprocessing.
+Finalize(None, _elsewhere.end, exitpriority=0)
+
+
+def call_apart(
+    where: Surroundings, function: Callable[P, R], /, *arguments: P.args, **named: P.kwargs
+) -> R:
+    """Call a function in this thread's process, which is started if need be; what it returns.
+
+    Args:
+        where: where its modules and files are found.
+        function: of a module.
+        arguments: its arguments.
+        named: likewise.
+
+    Raises:
+        ProcessEndedError: the call has ended the process.
+        EnvironmentRefusal: the process cannot be started.
+    """
+    process = (_own.group or _elsewhere).of_thread(_scratch())
+    return process.call(where, 0.0, function, *arguments, **named)
+
+
+def perform_apart(task: TrialTask, origin: Origin) -> Attempt:
+    """Perform a task in this thread's process.
+
+    A run that ends its process is performed once more, in a new process: it may have been somebody
+    else who has ended the first one, or runs before it that have taken the memory.
+    """
+    if other := origin.other_software():
+        return Attempt(error=f"{platform.node()} has {other}", exit_code=ENVIRONMENT)
+    group = _own.group or _elsewhere
+    simulated = task.settings.ensemble == "sim"
     try:
-        return future.result()
-    except BrokenProcessPool as error:
-        return Attempt(error=f"its process ended by itself: {error}", exit_code=DEFECT)
+        for patience in (0.0 if simulated else PATIENCE_S,) * 2:
+            try:
+                return group.of_thread(_scratch()).call(
+                    origin.surroundings, patience, attempt, task
+                )
+            except ProcessEndedError as error:
+                if group.ended:
+                    return Attempt(error="interrupted", exit_code=UNDECIDED)
+                group.drop()
+                ended = error
+    except EnvironmentRefusal as refusal:
+        return Attempt(error=str(refusal), exit_code=ENVIRONMENT)
+    return _death(ended, simulated=simulated)
+
+
+def _scratch() -> str | None:
+    """In a Dask worker its directory: it is removed also if the worker is killed."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return str(distributed.get_worker().local_directory)
+    except ValueError:  # this is no worker
+        return None
+
+
+def _death(ended: ProcessEndedError, *, simulated: bool) -> Attempt:
+    words = f"the run ends its process: {ended.how}"
+    if ended.how == "SIGKILL":
+        words += "; there may not be enough memory"
+    if not simulated:
+        words += "; `rumpus clean` removes what it has left"
+    return Attempt(error=words, exit_code=DEFECT, trace="\n".join(ended.trace), death=ended.how)
+
+
+class Underway(NamedTuple):
+    """A task that an executor has been given.
+
+    Attributes:
+        task: the task.
+        future: the executor's.
+    """
+
+    task: TrialTask
+    future: Future[Attempt]
+
+    def attempt(self) -> Attempt:
+        """What became of it; waits for that.
+
+        If the executor has lost the process in which the task was to be performed, and gives it
+        up, it is performed here.
+
+        Raises:
+            EnvironmentRefusal: the executor has given up, or has been lost.
+        """
+        try:
+            return self.future.result()
+        except CancelledError as error:
+            raise EnvironmentRefusal(
+                "whoever performs the runs has gone: is the cluster still there?"
+            ) from error
+        except Exception as error:
+            if not _is_loss(error):
+                raise EnvironmentRefusal(f"a run could not be passed on: {error}") from error
+        with processes(1) as executor:
+            return executor.submit(perform_apart, self.task, origin()).result()
+
+    def done(self) -> bool:
+        """Whether nobody has to wait for it."""
+        return self.future.done()
+
+    def cancel(self) -> None:
+        """Do not perform it, if it has not begun."""
+        self.future.cancel()
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether an executor gives a task up because processes ended that were to perform it."""
+    distributed = sys.modules.get("distributed")
+    killed = distributed is not None and isinstance(error, distributed.KilledWorker)
+    return killed or isinstance(error, BrokenExecutor)
+
+
+def submit(executor: Executor, task: TrialTask) -> Underway:
+    """Let an executor perform a task."""
+    return Underway(task, executor.submit(perform_apart, task, origin()))
 
 
 def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt]:
     """Perform tasks side by side; what became of each, in their order."""
-    futures = [submit(executor, task) for task in tasks]
+    underway = [submit(executor, task) for task in tasks]
     try:
-        for future in futures:
-            yield attempt_of(future)
+        for each in underway:
+            yield each.attempt()
     finally:
-        for future in futures:
-            future.cancel()
+        for each in underway:
+            each.cancel()
 
 
 @contextmanager
 def processes(jobs: int | None = None) -> Iterator[Executor]:
-    """An executor with so many processes, one for each processor by default."""
+    """An executor with so many processes, one for each processor by default.
+
+    At the end of the block runs that are under way are ended, too.
+    """
+    group = ProcessGroup()
+
+    def begin() -> None:
+        _own.group = group
+
     count = jobs or os.cpu_count() or 1
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    pool = ThreadPoolExecutor(count, thread_name_prefix="runs", initializer=begin)
     try:
         yield pool
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        group.end()
+        pool.shutdown(wait=True)

@@ -1,28 +1,37 @@
 """``rumpus explore``: run after run with other seeds; each failure is shrunk and kept as a case."""
 
 import argparse
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from pathlib import Path
-from typing import Any
 
 import msgspec
 from rich.console import Console
 from rich.live import Live
-from rich.text import Text
 
-from rumpus.campaigns.case import load_case, save_case
-from rumpus.campaigns.exploring import Exploration, Explorer, Found
-from rumpus.campaigns.replaying import ENDING
-from rumpus.campaigns.tasks import processes
+from rumpus.campaigns.case import load_case
+from rumpus.campaigns.dask_cluster import cluster
+from rumpus.campaigns.exploring import Exploration, Explorer
+from rumpus.campaigns.merging import campaign, part_of
+from rumpus.campaigns.tasks import Attempt, Performers, processes
+from rumpus.commands.explored_answer import (
+    explored_document,
+    explored_exit_code,
+    explored_status,
+    print_explored,
+    save_cases,
+)
 from rumpus.commands.systematic_corners import explore_corners
-from rumpus.consoles import answers, notices, print_json, shown
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.consoles import answers, notices, print_json
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.nemesis.plan import FaultPlan, load_plan
 from rumpus.project_names import names_here
-from rumpus.runs.performing import find_in_working_directory
+from rumpus.runs.performing import find_fault, find_in_working_directory
 from rumpus.runs.run_settings import RunSettings
+from rumpus.usage_error import UsageError
+from rumpus.workloads.own.own_recipe import is_reference
 
 PLAIN_PERIOD_S = 10.0
 """How often the status is printed where lines cannot be overwritten (logs of a CI job)."""
@@ -44,7 +53,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
-        EnvironmentRefusal, StoreError: this host does not allow it.
+        EnvironmentRefusal, StoreError: this host does not allow it, or the cluster has gone.
     """
     find_in_working_directory()
     names = names_here()
@@ -57,21 +66,28 @@ def explore_command(arguments: argparse.Namespace) -> int:
     given["fixed"] = tuple(given)
     given = {"argv": (), "time_limit": LOAD_S, **given}
     settings = replace(names.settings_of(given), argv=())
+    for reference in settings.fault:
+        find_fault(reference)  # plans that have it are looked at here, too
     if arguments.systematic is not None:
         return explore_corners(arguments, settings)
     known = [load_case(path).expects for path in arguments.known]
+    profile = None if settings.plan or settings.swarm else PROFILE
+    plan = _plan(settings)
     display = _Display(notices())
     budget = arguments.budget
     if budget is None and arguments.seeds is None:
         budget = BUDGET_S
-    with processes(arguments.jobs) as executor, display.live():
+    ending: EnvironmentRefusal | None = None
+    with _performers(arguments, settings) as performers, display.live():
         explorer = Explorer(
             settings,
-            executor,
-            jobs=arguments.jobs,
+            performers.executor,
+            jobs=performers.threads,
+            plan=plan,
+            shard=arguments.shard,
             known=known,
-            profile=None if settings.plan or settings.swarm else PROFILE,
-            shrink_budget=arguments.shrink,
+            profile=profile,
+            shrink=arguments.shrink,
             notify=display.show,
         )
         try:
@@ -79,110 +95,77 @@ def explore_command(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             display.interrupted = True
             explored = explorer.exploration
-    _refuse_if_nothing_ran(explored)
-    saved = [_save(found, arguments.cases) for found in explored.found]
+        except EnvironmentRefusal as refusal:  # what was found so far is worth telling
+            ending, explored = refusal, explorer.exploration
+    _refuse_if_nothing_ran(explored, ending)
+    interrupted = display.interrupted or ending is not None
+    saved = save_cases(explored, arguments.cases)
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(_document(explored, saved))) + b"\n")
+        document = explored_document(explored, saved)
+        if arguments.shard is not None:
+            asked = campaign(
+                settings,
+                plan=plan,
+                seeds=arguments.seeds,
+                profile=profile,
+                shrink=arguments.shrink,
+                known=known,
+            )
+            document["part"] = part_of(explored, arguments.shard, asked, interrupted=interrupted)
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
     else:
-        _print(explored, saved, answers())
-    if explored.found:
-        return VIOLATION
-    undecided = explored.runs - explored.outcomes.get("valid", 0)
-    return UNDECIDED if display.interrupted or 2 * undecided > explored.runs else VALID
+        print_explored(explored, saved, answers())
+    if ending is not None:
+        raise ending
+    return explored_exit_code(explored, interrupted=interrupted)
 
 
-def _refuse_if_nothing_ran(explored: Exploration) -> None:
-    """Say why no run could be performed, if that is so."""
-    if not explored.runs and explored.errors:
-        _, attempt = explored.errors[0]
-        attempt.raise_error()
+def _plan(settings: RunSettings) -> FaultPlan | None:
+    """The plan that is given: it is read here, as a cluster's workers may not have the file.
+
+    Raises:
+        PlanError: it cannot be read, or is malformed.
+    """
+    if settings.plan is None or settings.nemesis is not None:
+        return None  # both together are refused by each run
+    return load_plan(
+        settings.plan,
+        nodes=settings.nodes,
+        clients=settings.clients,
+        time_limit=settings.time_limit,
+    )
 
 
-def _save(found: Found, directory: Path) -> Path:
-    """Write a failure's case; a file of another case is left alone."""
-    name = found.case.name()
-    tail = "-".join(found.case.expects.faults)
-    stem = f"{name}-{tail}" if found.shrunk and tail else name
-    path, number = directory / f"{stem}{ENDING}", 1
-    while path.exists() and load_case(path).expects != found.case.expects:
-        number += 1
-        path = directory / f"{stem}-{number}{ENDING}"
-    save_case(found.case, path)
-    return path
+@contextmanager
+def _performers(arguments: argparse.Namespace, settings: RunSettings) -> Iterator[Performers]:
+    """Those who perform the runs: processes, or a cluster.
 
-
-def _document(explored: Exploration, saved: Sequence[Path]) -> dict[str, Any]:
-    """What was found as ``--json`` prints it. Times are in seconds."""
-    return {
-        "runs": explored.runs,
-        "virtual_seconds": round(explored.virtual_seconds, 3),
-        "cpu_seconds": round(explored.cpu_seconds, 3),
-        "outcomes": explored.outcomes,
-        "coverage": len(explored.signatures),
-        "accepted": explored.accepted,
-        "errors": [
-            {"seed": seed, "why": attempt.error, "exit_code": attempt.exit_code}
-            for seed, attempt in explored.errors
-        ],
-        "findings": [
-            {
-                "fingerprint": str(found.case.expects),
-                "kind": found.case.expects.kind,
-                "promised": found.case.promised,
-                "seed": found.seed,
-                "runs": found.runs,
-                "case": str(path),
-                "faults": [entry.kind for entry in found.case.plan.entries],
-                "clients": found.case.task().settings.clients,
-                "operations": found.operations,
-                "story": list(found.case.story),
-            }
-            for found, path in zip(explored.found, saved, strict=True)
-        ],
-    }
-
-
-def _print(explored: Exploration, saved: Sequence[Path], console: Console) -> None:
-    for number, (found, path) in enumerate(zip(explored.found, saved, strict=True), 1):
-        case = found.case
-        settings = case.task().settings
-        console.print(Text.assemble(f"{number}. ", (str(case.expects), "bold red")), soft_wrap=True)
-        size = (
-            f"   first at seed {found.seed}, in {_many(found.runs, 'run')}; "
-            f"{'shrunk to ' if found.shrunk else ''}{_many(len(case.plan.entries), 'fault')}, "
-            f"{settings.clients} clients, {settings.time_limit:g} s of load, "
-            f"{found.operations} operations"
+    Raises:
+        UsageError, EnvironmentRefusal: see `cluster`.
+    """
+    if arguments.dask is None:
+        jobs = arguments.jobs or len(os.sched_getaffinity(0))
+        with processes(jobs) as executor:
+            yield Performers(executor, jobs)
+        return
+    if arguments.jobs is not None:
+        raise UsageError(
+            "--jobs and --dask exclude each other: a cluster performs as many runs at once as its "
+            "workers have threads"
         )
-        console.print(Text(size), soft_wrap=True)
-        for line in case.story:
-            console.print(Text(f"   {line}"), soft_wrap=True)
-        console.print(Text(f"   again:  rumpus replay {shown(path)}"), soft_wrap=True)
-        console.print()
-    for seed, attempt in explored.errors:
-        console.print(Text(f"seed {seed} could not be run: {attempt.error}"), soft_wrap=True)
-    console.print(_status(explored), soft_wrap=True)
+    named = (settings.workload, settings.recipe or "", *settings.fault)
+    with cluster(arguments.dask, [each for each in named if is_reference(each)]) as performers:
+        yield performers
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def _status(explored: Exploration, seconds: float | None = None) -> Text:
-    """Runs, virtual time, coverage and findings in one line."""
-    words = [f"{explored.runs} runs", f"{explored.virtual_seconds / 3600:.2f} virtual hours"]
-    if seconds:
-        words.append(f"{explored.runs / seconds:.1f} runs/s")
-    words.append(f"coverage {len(explored.signatures)}")
-    words += [f"{count} {outcome}" for outcome, count in sorted(explored.outcomes.items())]
-    if explored.accepted:
-        words.append(f"{explored.accepted} accepted failures")
-    if explored.errors:
-        words.append(f"{len(explored.errors)} errors")
-    text = Text(", ".join(words))
-    failures = [f"{found.case.expects} (seed {found.seed})" for found in explored.found]
-    if failures:
-        text.append("; " + "; ".join(failures), style="red")
-    return text
+def _refuse_if_nothing_ran(explored: Exploration, ending: EnvironmentRefusal | None) -> None:
+    """Say why no run could be performed, if that is so."""
+    if explored.runs or explored.findings.deaths:
+        return
+    if ending is not None:
+        raise ending
+    for error in explored.errors:
+        Attempt(error=error.why, exit_code=error.exit_code).raise_error()
 
 
 class _Display:
@@ -207,7 +190,7 @@ class _Display:
     def show(self, explored: Exploration) -> None:
         """Show the state now, or not, if that was done a moment ago."""
         now = time.monotonic()
-        line = _status(explored, now - self._began)
+        line = explored_status(explored, now - self._began)
         if self._live is not None:
             self._live.update(line, refresh=True)
         elif now - self._shown >= PLAIN_PERIOD_S:

@@ -11,9 +11,8 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import case_of, save_case
+from rumpus.campaigns.case import Case, case_of, save_case
 from rumpus.campaigns.corners import Corner, Corners, small_settings
-from rumpus.campaigns.exploring import Found
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
@@ -25,20 +24,37 @@ PERIOD_S = 10.0
 
 
 @dataclass
+class Failure:
+    """A failure.
+
+    Attributes:
+        case: the first run that showed it.
+        operations: how many operations clients call in that run.
+        corner: that run's faults.
+        runs: how many runs have shown it.
+    """
+
+    case: Case
+    operations: int
+    corner: Corner
+    runs: int = 1
+
+
+@dataclass
 class Walk:
     """What was seen on the way through the corners.
 
     Attributes:
         performed: corners that were performed.
         reached: those of them in which every frame came that a fault waited for.
-        found: failures, each with the first corner that showed it (no faults: the run without).
+        found: failures, in the order in which they were found.
         errors: corners that could not be performed, and why.
         complete: whether all corners were performed.
     """
 
     performed: int = 0
     reached: int = 0
-    found: list[tuple[Found, Corner]] = field(default_factory=list)
+    found: list[Failure] = field(default_factory=list)
     errors: list[tuple[Corner, str]] = field(default_factory=list)
     complete: bool = False
 
@@ -53,15 +69,16 @@ class Walk:
         for seen in outcome.seen:
             if not seen.promised:
                 continue
-            for found, first in self.found:
-                if first.modes == corner.modes and found.case.expects.resembles(seen.fingerprint):
+            for found in self.found:
+                same = found.corner.modes == corner.modes
+                if same and found.case.expects.resembles(seen.fingerprint):
                     found.runs += 1
                     break
             else:
                 case = case_of(outcome, seen)
                 expects = seen.fingerprint.after(outcome.plan.kinds)
                 case = msgspec.structs.replace(case, expects=expects)
-                self.found.append((Found(case, outcome.seed, outcome.operations), corner))
+                self.found.append(Failure(case, outcome.operations, corner))
 
 
 def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int:
@@ -100,7 +117,7 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
             console.print("interrupted", soft_wrap=True)
         finally:
             way.close()
-    saved = [_save(found, corner, arguments.cases) for found, corner in walk.found]
+    saved = [_save(found, arguments.cases) for found in walk.found]
     if arguments.json:
         document = _document(corners, walk, saved, arguments.systematic)
         print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
@@ -111,9 +128,9 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
     return VALID if walk.complete and not walk.errors else UNDECIDED
 
 
-def _save(found: Found, corner: Corner, directory: Path) -> Path:
+def _save(found: Failure, directory: Path) -> Path:
     """Write a failure's case under a name that says what happens in it."""
-    name = "-".join([found.case.name(), *corner.modes])
+    name = "-".join([found.case.name(), *found.corner.modes])
     path = directory / f"{name}{ENDING}"
     save_case(found.case, path)
     return path
@@ -136,15 +153,15 @@ def _document(
                 "fingerprint": str(found.case.expects),
                 "kind": found.case.expects.kind,
                 "promised": found.case.promised,
-                "seed": found.seed,
+                "seed": found.case.seed,
                 "runs": found.runs,
                 "case": str(path),
-                "faults": _places(corner),
+                "faults": _places(found.corner),
                 "clients": found.case.task().settings.clients,
                 "operations": found.operations,
                 "story": list(found.case.story),
             }
-            for (found, corner), path in zip(walk.found, saved, strict=True)
+            for found, path in zip(walk.found, saved, strict=True)
         ],
     }
 
@@ -154,11 +171,11 @@ def _places(corner: Corner) -> list[str]:
 
 
 def _print(corners: Corners, walk: Walk, saved: Sequence[Path], console: Console) -> None:
-    for number, ((found, corner), path) in enumerate(zip(walk.found, saved, strict=True), 1):
+    for number, (found, path) in enumerate(zip(walk.found, saved, strict=True), 1):
         console.print(
             Text.assemble(f"{number}. ", (str(found.case.expects), "bold red")), soft_wrap=True
         )
-        where = " and ".join(_places(corner)) or "no fault"
+        where = " and ".join(_places(found.corner)) or "no fault"
         runs = f"{found.runs} run" if found.runs == 1 else f"{found.runs} runs"
         console.print(Text(f"   in {runs}; first with {where}"), soft_wrap=True)
         for line in found.case.story:
@@ -181,7 +198,7 @@ def _status(corners: Corners, walk: Walk) -> Text:
     if walk.errors:
         words.append(f"{len(walk.errors)} errors")
     text = Text(", ".join(words))
-    failures = [f"{found.case.expects.kind} ({found.runs})" for found, _ in walk.found]
+    failures = [f"{found.case.expects.kind} ({found.runs})" for found in walk.found]
     if failures:
         text.append("; " + ", ".join(failures), style="red")
     return text

@@ -79,7 +79,7 @@ class PreparedRun:
         find_in_working_directory()
         self._say = say
         self.workload = _workload(settings.workload)
-        self._own_faults = [_fault(reference) for reference in settings.fault]
+        self._own_faults = [find_fault(reference) for reference in settings.fault]
         name = settings.recipe or next(iter(self.workload.catalogue), "")
         self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
         self._settings = settings = with_swarm(
@@ -265,8 +265,12 @@ def _workload(name: str) -> Workload:
         raise UsageError(str(error)) from error
 
 
-def _fault(reference: str) -> type[Fault[Any]]:
-    """A kind of fault of another repository, which plans may have from now on."""
+def find_fault(reference: str) -> type[Fault[Any]]:
+    """A kind of fault of another repository, which plans may have from now on.
+
+    Raises:
+        UsageError: there is no such class.
+    """
     try:
         return register(referred(reference), reference)
     except NotFound as error:

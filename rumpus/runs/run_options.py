@@ -1,11 +1,12 @@
 """The options of ``rumpus run``."""
 
 import argparse
-import os
+import re
 from dataclasses import fields
 from pathlib import Path
 
 from rumpus.argument_types import (
+    add_cases,
     add_count,
     add_json,
     add_runs,
@@ -22,6 +23,7 @@ from rumpus.nemesis.swarm import PROFILES
 from rumpus.runs.ensemble_choice import ENSEMBLES
 from rumpus.runs.performing import TICK_MS
 from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.shard import Shard
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.workloads.own.promise_names import NAMES
 from rumpus.workloads.registry import WORKLOADS
@@ -42,7 +44,7 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
         "--seeds",
         type=count(1, 10_000_000),
         metavar="N",
-        help="end after so many runs (default: after the budget)",
+        help="end after so many runs, of all parts (default: after the budget)",
     )
     explore.add_argument(
         "--budget",
@@ -52,10 +54,10 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
     )
     explore.add_argument(
         "--shrink",
-        type=seconds(0),
-        default=60.0,
-        metavar="S",
-        help="seconds to spend on shrinking each failure; 0: keep it as it is (default: 60)",
+        type=count(0, 1_000_000),
+        default=300,
+        metavar="N",
+        help="how many smaller runs to try for each failure; 0: keep it as it is (default: 300)",
     )
     explore.add_argument(
         "--systematic",
@@ -84,20 +86,21 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
         help="a failure that is accepted: it is not reported, and the search goes on behind it; "
         "can be given several times",
     )
+    add_cases(explore)
+    add_count(explore, "--jobs", 1, 256, "runs in parallel (default: one per processor)")
     explore.add_argument(
-        "--cases",
-        type=Path,
-        default=Path("cases"),
-        metavar="DIR",
-        help="where failures are kept as cases (default: cases)",
+        "--dask",
+        type=name,
+        metavar="ADDRESS",
+        help="scheduler of a Dask cluster that performs the runs, such as tcp://10.0.0.1:8786 "
+        "(default: processes of this machine)",
     )
-    add_count(
-        explore,
-        "--jobs",
-        1,
-        256,
-        "runs in parallel (default: one per processor)",
-        default=len(os.sched_getaffinity(0)),
+    explore.add_argument(
+        "--shard",
+        type=_shard,
+        metavar="I/N",
+        help="explore only part I, from 0, of N parts of the seeds; `rumpus merge` joins what "
+        "--json prints of them",
     )
     add_json(explore)
 
@@ -253,6 +256,14 @@ def _add_settings(run: argparse.ArgumentParser) -> None:
     )
     # What is not given is None: the project's defaults come before those of ``RunSettings``.
     run.set_defaults(**dict.fromkeys((field.name for field in fields(RunSettings)), None))
+
+
+def _shard(text: str) -> Shard:
+    """A part of an exploration, by its words on the command line."""
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    if found is None or int(found[1]) >= int(found[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of 0/N, 1/N, ... of N parts")
+    return Shard(int(found[1]), int(found[2]))
 
 
 def _names(text: str) -> list[str]:

@@ -4,10 +4,14 @@ from itertools import count
 import pytest
 
 from rumpus.campaigns.case import load_case
-from rumpus.campaigns.exploring import Explorer, explains
+from rumpus.campaigns.exploring import WINDOW, Explorer
+from rumpus.campaigns.findings import Failure, explains
+from rumpus.campaigns.merging import merge, part_of
+from rumpus.campaigns.tasks import processes
 from rumpus.command_line import main
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.shard import Shard
 
 PLAN = {
     "version": 1,
@@ -32,10 +36,10 @@ def settings(tmp_path):
     )
 
 
-def explored(settings, inline, *, shrink=0.0, **options):
+def explored(settings, inline, *, shrink=0, **options):
     ticks = count()
     explorer = Explorer(
-        settings, inline, jobs=1, shrink_budget=shrink, clock=lambda: next(ticks), **options
+        settings, inline, jobs=1, shrink=shrink, clock=lambda: next(ticks), **options
     )
     return explorer.explore(seeds=3)
 
@@ -43,17 +47,17 @@ def explored(settings, inline, *, shrink=0.0, **options):
 def test_one_failure_is_found_once(settings, inline):
     told = []
     found = explored(settings, inline, notify=lambda seen: told.append(seen.runs))
-    assert (found.runs, len(found.found), found.outcomes) == (3, 1, {"violation": 3})
-    assert (found.found[0].seed, found.found[0].runs) == (0, 3)
-    assert found.found[0].case.expects.kind == "stuck-waiter"
+    assert (found.runs, len(found.findings.found), found.outcomes) == (3, 1, {"violation": 3})
+    assert (found.findings.found[0].seed, found.findings.found[0].runs) == (0, 3)
+    assert found.findings.found[0].case.expects.kind == "stuck-waiter"
     assert found.virtual_seconds > 3
     assert len(found.signatures) > 10
     assert told == [1, 2, 3]
 
 
 def test_a_failure_is_shrunk(settings, inline):
-    found = explored(settings, inline, shrink=6.0)
-    (failure,) = found.found
+    found = explored(settings, inline, shrink=6)
+    (failure,) = found.findings.found
     assert failure.shrunk
     assert failure.case.expects.faults == ("kill",)
     assert failure.shrinking_runs > 0
@@ -62,24 +66,100 @@ def test_a_failure_is_shrunk(settings, inline):
 def test_a_known_failure_is_accepted(settings, inline):
     known = Fingerprint(kind="stuck-waiter", operations=("enter",), faults=("kill",))
     found = explored(settings, inline, known=[known])
-    assert (found.found, found.accepted) == ([], 3)
+    assert (found.findings.found, found.findings.accepted) == ([], 3)
     other = Fingerprint(kind="stuck-waiter", operations=("leave",))
-    assert explored(settings, inline, known=[other]).accepted == 0
+    assert explored(settings, inline, known=[other]).findings.accepted == 0
 
 
 def test_a_failure_that_needs_other_faults_is_another_one():
     seen = Fingerprint(kind="deadlock", operations=("acquire",))
     known = seen.after(["kill", "pause"])
-    assert explains(known, seen, ["client-kill", "kill", "pause"])
-    assert not explains(known, seen, ["client-kill", "kill"])
-    assert not explains(known, Fingerprint(kind="deadlock"), ["kill", "pause"])
+
+    def explained(fingerprint, *kinds):
+        return explains(known, Failure(seed=1, fingerprint=fingerprint, kinds=kinds))
+
+    assert explained(seen, "client-kill", "kill", "pause")
+    assert not explained(seen, "client-kill", "kill")
+    assert not explained(Fingerprint(kind="deadlock"), "kill", "pause")
 
 
 def test_a_run_that_cannot_be_performed_is_told(inline):
     settings = RunSettings(argv=(), workload="lock", recipe="none", ensemble="sim", seed=4)
     found = explored(settings, inline)
-    assert (found.runs, found.found) == (0, [])
-    assert [(seed, attempt.exit_code) for seed, attempt in found.errors] == [(4, 2), (5, 2), (6, 2)]
+    assert (found.runs, found.findings.found) == (0, [])
+    assert [(error.seed, error.exit_code) for error in found.errors] == [(4, 2), (5, 2), (6, 2)]
+
+
+def test_the_budget_ends_an_exploration_and_what_is_done_then_is_looked_at(inline):
+    settings = RunSettings(argv=(), workload="lock", recipe="none", ensemble="sim", seed=0)
+    ticks = count()
+    explorer = Explorer(settings, inline, jobs=1, clock=lambda: next(ticks))
+    errors = explorer.explore(budget=4).errors
+    assert len(errors) >= WINDOW
+    assert [error.seed for error in errors] == list(range(len(errors)))
+
+
+def plain(explored):
+    """What must not depend on who performs the runs."""
+    findings = explored.findings
+    return {
+        "runs": explored.runs,
+        "virtual_seconds": round(explored.virtual_seconds, 6),
+        "outcomes": explored.outcomes,
+        "signatures": explored.signatures,
+        "found": [(each.case, each.seed, each.runs) for each in findings.found],
+        "errors": explored.errors,
+    }
+
+
+@pytest.fixture(scope="module")
+def swarmed():
+    """Explores swarm runs of the double barrier, some of which fail."""
+    settings = RunSettings(
+        argv=(),
+        workload="double-barrier",
+        recipe="kazoo",
+        ensemble="sim",
+        clients=2,
+        time_limit=2,
+        seed=0,
+        swarm="normal",
+        fixed=("clients",),
+    )
+
+    def explore(executor, **options):
+        explorer = Explorer(settings, executor, shrink=3, **options)
+        return explorer.explore(seeds=8)
+
+    return explore
+
+
+def test_the_findings_depend_on_the_seeds_alone(swarmed):
+    with processes(2) as executor:
+        alone = swarmed(executor, jobs=1)
+        # The two runs that fail are of different parts.
+        assert [(each.seed, each.runs) for each in alone.findings.found] == [(1, 2)]
+        assert plain(swarmed(executor, jobs=3)) == plain(alone)
+        parts = [
+            part_of(swarmed(executor, jobs=2, shard=shard), shard, {}, interrupted=False)
+            for shard in (Shard(1, 2), Shard(0, 2))
+        ]
+    assert [len(part.made) for part in parts] == [1, 1]
+    assert plain(merge(parts)) == plain(alone)
+
+
+def test_a_run_that_ends_its_process_is_a_finding(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    recipe = "tests.rumpus.campaigns.deadly_recipe:Deadly"
+    words = f"explore lock --recipe {recipe} --clients 2 --time-limit 1 --nemesis none"
+    assert main([*words.split(), "--seed", "6", "--seeds", "1", "--jobs", "1", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    (finding,) = told["findings"]
+    assert (told["runs"], told["errors"], finding["seed"]) == (0, [], 6)
+    assert finding["fingerprint"] == "ended-process by SIGSEGV"
+    assert "deadly_recipe.py" in "".join(finding["story"])
+    assert finding["again"].startswith(f"rumpus run lock --recipe {recipe} --ensemble sim")
+    assert finding["again"].endswith("--seed 6")
 
 
 def test_the_command_tells_and_keeps_what_it_finds(settings, tmp_path, monkeypatch, capsys):

@@ -1,0 +1,218 @@
+"""Parts of an exploration as data, and how they become one again.
+
+A part says what was explored, all failures of its runs with the cases made of them, and the sums.
+The parts' failures are told apart again in the order of their seeds, as one exploration of all
+seeds would have done. So the findings are the same, with one exception: a failure that its part
+took for one of an earlier finding, where all parts together know no such finding, gets the case
+of that finding.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rumpus.campaigns.exploring import Exploration
+from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
+from rumpus.campaigns.tasks import software
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.untrusted_file import read_regular
+from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.shard import Shard
+from rumpus.usage_error import UsageError
+
+VERSION: Final = 1
+
+_LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about one megabyte
+
+_APART: Final = frozenset({"argv", "runs", "plan", "fixed"})
+"""Fields of ``RunSettings`` in which parts may differ, or that are told in another way."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What a part of an exploration has seen.
+
+    Attributes:
+        version: of the format.
+        index: which part, from 0.
+        of: how many there are.
+        campaign: what was asked for and which software was used: the same in all parts.
+        interrupted: whether it did not come to its end.
+        runs: as in ``Exploration``; likewise what follows.
+        failures: as in ``Findings``; likewise ``made``, ``deaths`` and ``accepted``.
+    """
+
+    version: int = VERSION
+    index: int
+    of: int
+    campaign: dict[str, Any]
+    interrupted: bool
+    runs: int
+    virtual_seconds: float
+    cpu_seconds: float
+    outcomes: dict[str, int]
+    signatures: tuple[int, ...]
+    accepted: int
+    failures: tuple[Failure, ...]
+    made: tuple[Found, ...]
+    deaths: tuple[Death, ...]
+    errors: tuple[Unperformed, ...]
+
+
+class _Document(msgspec.Struct):
+    """What ``rumpus explore --json`` prints, as far as it matters here."""
+
+    runs: int
+    part: Part | None = None
+
+
+def campaign(
+    settings: RunSettings,
+    *,
+    plan: FaultPlan | None,
+    seeds: int | None,
+    profile: str | None,
+    shrink: int,
+    known: Sequence[Fingerprint],
+) -> dict[str, Any]:
+    """What all parts of an exploration must have in common, as plain data.
+
+    Args:
+        settings: what is run.
+        plan: the faults of all runs.
+        seeds: how many seeds all parts have together; None if time ends them.
+        profile: the swarm of runs with odd seeds.
+        shrink: how many smaller runs are tried for each failure.
+        known: failures that are accepted.
+    """
+    told = {
+        each.name: getattr(settings, each.name)
+        for each in fields(settings)
+        if each.name not in _APART
+    }
+    told |= {"plan": plan, "seeds": seeds, "profile": profile, "shrink": shrink}
+    told |= {"known": known, "software": dict(software())}
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(told)))
+    return plain
+
+
+def part_of(
+    explored: Exploration, shard: Shard, campaign: Mapping[str, Any], *, interrupted: bool
+) -> Part:
+    """The part that an exploration of a shard has seen."""
+    findings = explored.findings
+    return Part(
+        index=shard.index,
+        of=shard.of,
+        campaign=dict(campaign),
+        interrupted=interrupted,
+        runs=explored.runs,
+        virtual_seconds=explored.virtual_seconds,
+        cpu_seconds=explored.cpu_seconds,
+        outcomes=explored.outcomes,
+        signatures=tuple(sorted(explored.signatures)),
+        accepted=findings.accepted,
+        failures=tuple(findings.failures),
+        made=tuple(findings.made),
+        deaths=tuple(findings.deaths),
+        errors=tuple(explored.errors),
+    )
+
+
+def load_part(path: Path) -> Part:
+    """Read a part from what ``rumpus explore --shard I/N --json`` has printed.
+
+    Raises:
+        UsageError: it is malformed, or not of a part.
+        UnreadableRun: it is no regular file, or is too large.
+    """
+    text = read_regular(path, "read the results", _LARGEST)
+    try:
+        document = msgspec.json.decode(text, type=_Document)
+        if document.part is None:
+            raise UsageError(f"{path}: is not of a part: it was made without --shard")
+        for found in document.part.made:
+            found.case.task()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(
+            f"{path}: not what `rumpus explore --shard I/N --json` prints: {error}"
+        ) from error
+    part = document.part
+    if part.version != VERSION:
+        raise UsageError(f"{path}: has version {part.version}; this program reads {VERSION}")
+    if not 0 <= part.index < part.of:
+        raise UsageError(f"{path}: there is no part {part.index}/{part.of}")
+    for failure in part.failures:
+        try:
+            _made(failure, part)
+        except LookupError as error:
+            words = f"{path}: has no case of the failure of seed {failure.seed}"
+            raise UsageError(words) from error
+    return part
+
+
+def check_parts(parts: Mapping[Path, Part]) -> None:
+    """See whether the parts make a whole.
+
+    Args:
+        parts: file -> part, at least one.
+
+    Raises:
+        UsageError: they do not; it names the file.
+    """
+    first_path, first = next(iter(parts.items()))
+    places: dict[int, Path] = {}
+    for path, part in parts.items():
+        if part.of != first.of:
+            raise UsageError(f"{path}: one of {part.of} parts; {first_path} is one of {first.of}")
+        for name in sorted({*part.campaign, *first.campaign}):
+            here, there = part.campaign.get(name), first.campaign.get(name)
+            if here != there:
+                raise UsageError(
+                    f"{path}: not of the same exploration as {first_path}: {name} is {here!r} "
+                    f"instead of {there!r}"
+                )
+        if part.index in places:
+            shard = Shard(part.index, part.of)
+            raise UsageError(f"{path}: is part {shard} like {places[part.index]}")
+        places[part.index] = path
+    if missing := [str(Shard(i, first.of)) for i in range(first.of) if i not in places]:
+        raise UsageError(f"parts are missing: {', '.join(missing)}; given: {_listed(parts)}")
+
+
+def _listed(paths: Mapping[Path, Part]) -> str:
+    return ", ".join(map(str, paths))
+
+
+def merge(parts: Sequence[Part]) -> Exploration:
+    """What an exploration of all seeds of the parts would have seen."""
+    whole = Exploration(Findings())
+    for part in parts:
+        whole.runs += part.runs
+        whole.virtual_seconds += part.virtual_seconds
+        whole.cpu_seconds += part.cpu_seconds
+        whole.signatures.update(part.signatures)
+        for outcome, count in part.outcomes.items():
+            whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
+        whole.findings.accepted += part.accepted
+    failures = [(failure, part) for part in parts for failure in part.failures]
+    for failure, part in sorted(failures, key=lambda pair: pair[0].seed):
+        whole.findings.note(failure, partial(_made, failure, part))
+    for death in sorted((d for part in parts for d in part.deaths), key=lambda each: each.seed):
+        whole.findings.note_death(death)
+    whole.errors = sorted((e for part in parts for e in part.errors), key=lambda each: each.seed)
+    return whole
+
+
+def _made(failure: Failure, part: Part) -> Found:
+    """The case that a part made of a failure, or of the finding by which it explained it.
+
+    Raises:
+        LookupError: there is none.
+    """
+    own = [made for made in part.made if made.failure == failure]
+    return (own or [made for made in part.made if made.explains(failure)])[0]

@@ -1,0 +1,34 @@
+"""``rumpus merge``: joins the results of an exploration's parts."""
+
+import argparse
+
+import msgspec
+
+from rumpus.campaigns.merging import check_parts, load_part, merge
+from rumpus.commands.explored_answer import (
+    explored_document,
+    explored_exit_code,
+    print_explored,
+    save_cases,
+)
+from rumpus.consoles import answers, print_json
+
+
+def merge_command(arguments: argparse.Namespace) -> int:
+    """Join the results of an exploration's parts; the exit code, as of ``rumpus explore``.
+
+    Raises:
+        UsageError: a file is malformed, or the parts do not make a whole.
+        UnreadableRun, StoreError: a file cannot be read, or a case cannot be written.
+    """
+    parts = {path: load_part(path) for path in arguments.files}
+    check_parts(parts)
+    explored = merge(list(parts.values()))
+    saved = save_cases(explored, arguments.cases)
+    if arguments.json:
+        document = explored_document(explored, saved)
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    else:
+        print_explored(explored, saved, answers())
+    interrupted = any(part.interrupted for part in parts.values())
+    return explored_exit_code(explored, interrupted=interrupted)

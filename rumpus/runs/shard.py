@@ -1,0 +1,24 @@
+"""Which seeds a part of an exploration takes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of an exploration: the seeds that another one leaves to it.
+
+    Attributes:
+        index: which part, from 0.
+        of: how many there are.
+    """
+
+    index: int = 0
+    of: int = 1
+
+    def has(self, seed: int) -> bool:
+        """Whether a seed belongs to the part. Seeds go in pairs: one of each is a swarm run."""
+        return seed // 2 % self.of == self.index
+
+    def __str__(self) -> str:
+        """As on the command line."""
+        return f"{self.index}/{self.of}"

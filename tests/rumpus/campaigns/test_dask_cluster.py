@@ -1,0 +1,143 @@
+"""Runs on a real Dask cluster: a scheduler and two workers, each a process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rumpus.campaigns.dask_cluster import cluster, lacks
+from rumpus.campaigns.exploring import Explorer
+from rumpus.campaigns.tasks import origin, processes
+from rumpus.command_line import main
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.runs.run_settings import RunSettings
+from rumpus.usage_error import UsageError
+from tests.rumpus.campaigns.running import is_running
+
+SETTINGS = RunSettings(
+    argv=(),
+    workload="double-barrier",
+    recipe="kazoo",
+    ensemble="sim",
+    clients=2,
+    time_limit=2,
+    seed=0,
+    swarm="normal",
+    fixed=("clients",),
+)
+SEEDS = 8
+
+
+class Cluster:
+    """A scheduler and two workers."""
+
+    def __init__(self, place):
+        self.processes = []
+        self._place = place
+        file = place / "scheduler.json"
+        self._start("scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0")
+        while not file.exists() or not file.read_text().endswith("}"):
+            time.sleep(0.02)
+        self.address = json.loads(file.read_text())["address"]
+        self.workers = [
+            self._start("worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(2)
+        ]
+
+    def _start(self, what, *words):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--no-dashboard"]
+        with (self._place / "log").open("a") as log:
+            process = subprocess.Popen(
+                [*command, *map(str, words)], cwd=self._place, stdout=log, stderr=log
+            )
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    place = tmp_path_factory.mktemp("dask")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_TEMPORARY_DIRECTORY", str(place))
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        started = Cluster(place)
+    try:
+        yield started
+    finally:
+        for process in started.processes:
+            process.kill()
+            process.wait()
+
+
+def children_of(pid):
+    told = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(each) for each in told.stdout.split()]
+
+
+def plain(explored):
+    found = explored.findings.found
+    return explored.outcomes, [(each.case, each.seed, each.runs) for each in found]
+
+
+def explored(performers, notify=lambda _: None):
+    explorer = Explorer(
+        SETTINGS, performers.executor, jobs=performers.threads, shrink=3, notify=notify
+    )
+    return explorer.explore(seeds=SEEDS)
+
+
+def test_what_workers_lack_is_told(dask):
+    with (
+        pytest.raises(EnvironmentRefusal, match=r"the worker tcp://.* does not find nowhere:Lock"),
+        cluster(dask.address, ["nowhere:Lock"]),
+    ):
+        pass
+    other = origin()
+    other = type(other)(surroundings=other.surroundings, software={"python": "2.7.18"})
+    assert lacks(other, ()).endswith("instead of 2.7.18")
+
+
+def test_nothing_is_lost_when_a_worker_is_killed(dask, eventually):
+    killed = []
+
+    def kill_one(explored):
+        if explored.runs == 2 and not killed:
+            worker = dask.workers[0]
+            killed.extend(children_of(worker.pid))
+            worker.send_signal(signal.SIGKILL)
+            worker.wait()
+
+    with cluster(dask.address) as performers:
+        assert performers.threads == 2
+        told = explored(performers, kill_one)
+    assert killed
+    assert told.findings.found
+    assert (told.runs, told.errors, told.findings.deaths) == (SEEDS, [], [])
+    with processes(1) as executor:
+        explorer = Explorer(SETTINGS, executor, jobs=1, shrink=3)
+        assert plain(told) == plain(explorer.explore(seeds=SEEDS))
+    eventually(lambda: not any(map(is_running, killed)))
+
+
+def test_an_address_that_is_none_is_refused():
+    with pytest.raises(UsageError, match="not the address of a scheduler"), cluster("somewhere"):
+        pass
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    monkeypatch.setattr("rumpus.campaigns.dask_cluster.PATIENCE_S", 0.2)
+    with pytest.raises(EnvironmentRefusal, match="no scheduler answers"), cluster("tcp://[::1]:9"):
+        pass
+
+
+def test_what_is_missing_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["explore", "lock", "--dask", "tcp://127.0.0.1:1"]) == 4
+    assert "pip install 'rumpus[dask]'" in capsys.readouterr().err
+    assert main(["explore", "lock", "--dask", "tcp://127.0.0.1:1", "--jobs", "2"]) == 2
+    assert "--jobs and --dask exclude each other" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+import faulthandler
+import os
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rumpus.campaigns.run_process import (
+    ProcessEndedError,
+    ProcessGroup,
+    RunProcess,
+    Surroundings,
+    surroundings,
+)
+from tests.rumpus.campaigns.running import is_running
+
+HERE = surroundings()
+
+
+@pytest.fixture
+def process(tmp_path):
+    with closing(RunProcess(str(tmp_path))) as process:
+        yield process
+
+
+def test_calls_are_answered_by_another_process_one_after_the_other(process):
+    pid = process.call(HERE, 0, os.getpid)
+    assert pid != os.getpid()
+    assert process.call(HERE, 0, sorted, [2, 1], reverse=True) == [2, 1]
+    assert process.call(HERE, 0, os.getpid) == pid
+
+
+def test_modules_and_files_are_found_as_by_the_caller(process, tmp_path):
+    (tmp_path / "of_a_caller.py").write_text("import os\nWHERE = os.getcwd\n")
+    where = Surroundings((*HERE.path, str(tmp_path)), str(tmp_path))
+    assert process.call(where, 0, eval, "__import__('of_a_caller').WHERE()") == str(tmp_path)
+
+
+def test_how_a_process_ends_is_told(process):
+    with pytest.raises(ProcessEndedError) as ended:
+        process.call(HERE, 0, os._exit, 7)
+    assert (ended.value.how, ended.value.trace) == ("exit status 7", ())
+    assert not process.runs
+
+
+def test_where_a_fatal_signal_has_hit_is_told(process):
+    with pytest.raises(ProcessEndedError) as ended:
+        process.call(HERE, 0, faulthandler._sigsegv)
+    assert ended.value.how == "SIGSEGV"
+    assert "Segmentation fault" in ended.value.trace[0]
+
+
+def test_its_temporary_files_and_what_it_has_started_end_with_it(tmp_path, eventually):
+    process = RunProcess(str(tmp_path))
+    place = Path(process.call(HERE, 0, tempfile.mkdtemp))
+    assert place.is_relative_to(tmp_path)
+    child = process.call(HERE, 0, os.spawnlp, os.P_NOWAIT, "sleep", "sleep", "1000")
+    assert is_running(child)
+    process.close()
+    assert list(tmp_path.iterdir()) == []
+    eventually(lambda: not is_running(child))
+
+
+def test_a_process_ends_with_the_thread_that_has_it(eventually):
+    group = ProcessGroup()
+    pids = []
+    thread = threading.Thread(
+        target=lambda: pids.append(group.of_thread().call(HERE, 0, os.getpid))
+    )
+    thread.start()
+    thread.join()
+    eventually(lambda: not is_running(pids[0]))
+    group.end()
+
+
+def test_a_group_ends_at_once_whatever_its_processes_do():
+    group = ProcessGroup()
+    told = []
+
+    def sleep():
+        try:
+            group.of_thread().call(HERE, 0, time.sleep, 1000)
+        except ProcessEndedError as ended:
+            told.append(ended.how)
+
+    threads = [threading.Thread(target=sleep) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while len(group._processes) < 2:
+        time.sleep(0.01)
+    group.end()
+    for thread in threads:
+        thread.join(timeout=10)
+    assert told == ["SIGKILL", "SIGKILL"]
+    with pytest.raises(ProcessEndedError):
+        group.of_thread()
+
+
+def test_a_thread_whose_process_has_ended_gets_another():
+    group = ProcessGroup()
+    first = group.of_thread()
+    first._process.kill()
+    first._process.wait()
+    second = group.of_thread()
+    assert second is not first
+    assert second.call(HERE, 0, max, 1, 2) == 2
+    group.end()
