@@ -4,6 +4,7 @@ A process stands for an operating system process. A task stands for one of its t
 that blocks (parks) until it is woken. Simulated servers have no tasks, only callbacks.
 """
 
+import math
 import traceback
 from collections.abc import Callable, Iterator
 from random import Random
@@ -161,7 +162,7 @@ class Task:
             self._deadline = NEVER
         else:
             if process.clock.rate != 1:
-                timeout = int(timeout / process.clock.rate)
+                timeout = math.ceil(timeout / process.clock.rate)
             deadline = simulator.now + timeout if timeout > 0 else simulator.now
             self._deadline = deadline
             alarms = self._alarms
@@ -333,10 +334,14 @@ class Process:
             callback(*arguments)
 
     def call_later(self, delay: int, callback: Callable[..., object], *arguments: Any) -> Timer:
-        """Call a callback after ``delay`` nanoseconds on the process's clock."""
+        """Call a callback after ``delay`` nanoseconds on the process's clock, never earlier.
+
+        If it came a nanosecond too early, a callback that waits for a moment would call this again
+        and again while the time stands still.
+        """
         timer = Timer(self, callback, arguments)
         if self.clock.rate != 1:
-            delay = int(delay / self.clock.rate)
+            delay = math.ceil(delay / self.clock.rate)
         self.simulator.call_after(delay, timer.fire)
         return timer
 

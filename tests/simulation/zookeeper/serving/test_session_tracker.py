@@ -136,6 +136,16 @@ def test_buckets_follow_a_clock_that_runs_fast(expired):
     assert expired.found == [(1000, "x")]
 
 
+@pytest.mark.parametrize("rate", [1.01, 1.37, 3.0])
+def test_a_fast_clock_whose_bucket_comes_between_two_nanoseconds_still_reaches_it(expired, rate):
+    expired.process.clock.run_at(rate)
+    queue = ExpiryQueue(expired.process, 1000, expired)
+    for number in range(20):
+        queue.update(number, 500 + 997 * number)
+    expired.run_until(40_000)
+    assert [element for _, element in expired.found] == list(range(20))
+
+
 def test_a_clock_that_slows_down_keeps_its_buckets(expired):
     queue = ExpiryQueue(expired.process, 1000, expired)
     queue.update("x", 1500)
