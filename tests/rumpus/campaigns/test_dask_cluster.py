@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from rumpus.campaigns.dask_cluster import cluster, lacks
 from rumpus.campaigns.exploring import Explorer
-from rumpus.campaigns.tasks import origin, processes
+from rumpus.campaigns.tasks import attempts, origin, processes
+from rumpus.campaigns.trial_task import TrialTask
 from rumpus.command_line import main
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.runs.run_settings import RunSettings
@@ -35,7 +37,7 @@ SEEDS = 8
 class Cluster:
     """A scheduler and two workers."""
 
-    def __init__(self, place):
+    def __init__(self, place, workers=2):
         self.processes = []
         self._place = place
         file = place / "scheduler.json"
@@ -44,8 +46,14 @@ class Cluster:
             time.sleep(0.02)
         self.address = json.loads(file.read_text())["address"]
         self.workers = [
-            self._start("worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(2)
+            self._start("worker", self.address, "--nthreads", "1", "--no-nanny")
+            for _ in range(workers)
         ]
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
 
     def _start(self, what, *words):
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--no-dashboard"]
@@ -67,9 +75,7 @@ def dask(tmp_path_factory):
     try:
         yield started
     finally:
-        for process in started.processes:
-            process.kill()
-            process.wait()
+        started.end()
 
 
 def children_of(pid):
@@ -100,6 +106,17 @@ def test_what_workers_lack_is_told(dask):
     other = origin()
     other = type(other)(surroundings=other.surroundings, software={"python": "2.7.18"})
     assert lacks(other, ()).endswith("instead of 2.7.18")
+
+
+def test_what_is_put_on_trial_is_found_as_by_the_command(dask, tmp_path, monkeypatch):
+    (tmp_path / "own_of_dask_tests.py").write_text("from kazoo.recipe.lock import Lock as Own\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reference = "own_of_dask_tests:Own"
+    settings = replace(SETTINGS, workload="lock", recipe=reference, swarm=None, nemesis=())
+    with cluster(dask.address, [reference]) as performers:
+        (told,) = attempts(performers.executor, [TrialTask(settings=settings)])
+    assert told.error == ""
+    assert told.outcome.operations > 0
 
 
 def test_nothing_is_lost_when_a_worker_is_killed(dask, eventually):
@@ -141,3 +158,23 @@ def test_what_is_missing_is_named(monkeypatch, capsys):
     assert "pip install 'rumpus[dask]'" in capsys.readouterr().err
     assert main(["explore", "lock", "--dask", "tcp://127.0.0.1:1", "--jobs", "2"]) == 2
     assert "--jobs and --dask exclude each other" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_is_lost_ends_the_exploration(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    monkeypatch.chdir(tmp_path)
+    started = Cluster(tmp_path, workers=1)
+
+    def kill(*_):
+        started.processes[0].kill()
+
+    monkeypatch.setattr("rumpus.commands.explore_command._Display.show", kill)
+    words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1"
+    try:
+        code = main([*words.split(), "--dask", started.address, "--seeds", "40"])
+    finally:
+        started.end()
+    told = capsys.readouterr()
+    assert code == 4
+    assert "1 runs" in told.out
+    assert "is the cluster still there?" in told.err
