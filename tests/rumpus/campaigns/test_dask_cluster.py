@@ -37,7 +37,7 @@ SEEDS = 8
 class Cluster:
     """A scheduler and two workers."""
 
-    def __init__(self, place, workers=2):
+    def __init__(self, place):
         self.processes = []
         self._place = place
         file = place / "scheduler.json"
@@ -46,8 +46,7 @@ class Cluster:
             time.sleep(0.02)
         self.address = json.loads(file.read_text())["address"]
         self.workers = [
-            self._start("worker", self.address, "--nthreads", "1", "--no-nanny")
-            for _ in range(workers)
+            self._start("worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(2)
         ]
 
     def end(self):
@@ -160,21 +159,14 @@ def test_what_is_missing_is_named(monkeypatch, capsys):
     assert "--jobs and --dask exclude each other" in capsys.readouterr().err
 
 
-def test_a_scheduler_that_is_lost_ends_the_exploration(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+def test_a_scheduler_that_is_lost_ends_the_exploration(dask, tmp_path, monkeypatch, capsys):
+    """The last test, as it is the tests' scheduler."""
     monkeypatch.chdir(tmp_path)
-    started = Cluster(tmp_path, workers=1)
-
-    def kill(*_):
-        started.processes[0].kill()
-
-    monkeypatch.setattr("rumpus.commands.explore_command._Display.show", kill)
-    words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1"
-    try:
-        code = main([*words.split(), "--dask", started.address, "--seeds", "40"])
-    finally:
-        started.end()
+    monkeypatch.setattr(
+        "rumpus.commands.explore_command._Display.show", lambda *_: dask.processes[0].kill()
+    )
+    words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1 --seeds 40"
+    assert main([*words.split(), "--dask", dask.address]) == 4
     told = capsys.readouterr()
-    assert code == 4
     assert "1 runs" in told.out
     assert "is the cluster still there?" in told.err
