@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from distributed import LocalCluster
 from rich.table import Table
@@ -30,8 +30,8 @@ from rumpus.campaigns.trial_task import TrialTask
 from rumpus.runs.run_settings import RunSettings
 
 VIRTUAL_S = 15.0
-ROUNDS = 8
-RUNS = 12
+ROUNDS = 4
+RUNS = 6
 AT_ONCE = 100
 
 
@@ -80,8 +80,9 @@ def latency(executor: Executor, count: int) -> tuple[float, float]:
 @contextmanager
 def dask() -> Iterator[Executor]:
     """A cluster of one worker, whose scheduler is in this process."""
+    made: Any = LocalCluster
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local,
+        made(n_workers=1, threads_per_worker=1, dashboard_address=None) as local,
         cluster(local.scheduler_address) as performers,
     ):
         yield performers.executor
@@ -121,9 +122,8 @@ def measure(scale: Scale) -> Table:
     with dask() as executor:
         single, many = latency(executor, calls)
     table.add_row("a call, Dask: one, many", f"{single * 1e3:.2f}, {many * 1e3:.2f} ms")
-    table.add_row(
-        "bytes a task, a result", f"{len(pickle.dumps(task(5)))}, {len(pickle.dumps(sample))}"
-    )
+    sizes = [len(pickle.dumps(each)) for each in (given, sample)]
+    table.add_row("bytes of a task, of its result", f"{sizes[0]}, {sizes[1]}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     table.add_row("memory of the largest process", f"{used:.0f} MB")
     return table

@@ -39,8 +39,9 @@ def cluster(address: str, references: Sequence[str] = ()) -> Iterator[Performers
         raise EnvironmentRefusal(
             "--dask needs the package distributed: pip install 'rumpus[dask]'"
         ) from error
-    # What it has to say of a lost connection is said by errors.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        # What these say of a lost connection is said by errors.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with _connected(distributed, address) as client:
         threads = client.nthreads()
         _check(distributed, client, threads, references)

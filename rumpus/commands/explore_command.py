@@ -162,10 +162,10 @@ def _refuse_if_nothing_ran(explored: Exploration, ending: EnvironmentRefusal | N
     """Say why no run could be performed, if that is so."""
     if explored.runs or explored.findings.deaths:
         return
-    if ending is not None:
-        raise ending
     for error in explored.errors:
         Attempt(error=error.why, exit_code=error.exit_code).raise_error()
+    if ending is not None:
+        raise ending
 
 
 class _Display:

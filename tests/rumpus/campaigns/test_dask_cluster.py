@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from rumpus.campaigns.dask_cluster import cluster, lacks
 from rumpus.campaigns.exploring import Explorer
-from rumpus.campaigns.tasks import origin, processes
+from rumpus.campaigns.tasks import attempts, origin, processes
+from rumpus.campaigns.trial_task import TrialTask
 from rumpus.command_line import main
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.runs.run_settings import RunSettings
@@ -47,6 +49,11 @@ class Cluster:
             self._start("worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(2)
         ]
 
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
     def _start(self, what, *words):
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--no-dashboard"]
         with (self._place / "log").open("a") as log:
@@ -67,9 +74,7 @@ def dask(tmp_path_factory):
     try:
         yield started
     finally:
-        for process in started.processes:
-            process.kill()
-            process.wait()
+        started.end()
 
 
 def children_of(pid):
@@ -100,6 +105,17 @@ def test_what_workers_lack_is_told(dask):
     other = origin()
     other = type(other)(surroundings=other.surroundings, software={"python": "2.7.18"})
     assert lacks(other, ()).endswith("instead of 2.7.18")
+
+
+def test_what_is_put_on_trial_is_found_as_by_the_command(dask, tmp_path, monkeypatch):
+    (tmp_path / "own_of_dask_tests.py").write_text("from kazoo.recipe.lock import Lock as Own\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reference = "own_of_dask_tests:Own"
+    settings = replace(SETTINGS, workload="lock", recipe=reference, swarm=None, nemesis=())
+    with cluster(dask.address, [reference]) as performers:
+        (told,) = attempts(performers.executor, [TrialTask(settings=settings)])
+    assert told.error == ""
+    assert told.outcome.operations > 0
 
 
 def test_nothing_is_lost_when_a_worker_is_killed(dask, eventually):
@@ -141,3 +157,16 @@ def test_what_is_missing_is_named(monkeypatch, capsys):
     assert "pip install 'rumpus[dask]'" in capsys.readouterr().err
     assert main(["explore", "lock", "--dask", "tcp://127.0.0.1:1", "--jobs", "2"]) == 2
     assert "--jobs and --dask exclude each other" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_is_lost_ends_the_exploration(dask, tmp_path, monkeypatch, capsys):
+    """The last test, as it is the tests' scheduler."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "rumpus.commands.explore_command._Display.show", lambda *_: dask.processes[0].kill()
+    )
+    words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1 --seeds 40"
+    assert main([*words.split(), "--dask", dask.address]) == 4
+    told = capsys.readouterr()
+    assert "1 runs" in told.out
+    assert "is the cluster still there?" in told.err

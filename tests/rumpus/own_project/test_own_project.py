@@ -26,6 +26,14 @@ def run(rumpus, project):
     return project / "runs" / "latest"
 
 
+@pytest.mark.usefixtures("project")
+def test_explored_runs_find_what_the_project_has(rumpus):
+    answer = rumpus("explore", "shop", "--seeds", "1", "--jobs", "1", "--seed", "6", "--json")
+    told = json.loads(answer.out)
+    assert (answer.code, told["runs"], told["errors"]) == (0, 1, [])
+    assert "flap" in FAULTS
+
+
 def test_a_run_by_names_is_told_by_references(run):
     record = json.loads((run / "test.json").read_text())
     assert record["workload"] == "shop_of_tests.trials:Shop"
