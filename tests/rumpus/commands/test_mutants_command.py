@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from rumpus.commands.mutant_hunt import Hunt, Mutant
+from rumpus.campaigns.mutant_hunt import Hunt, Mutant
 from rumpus.commands.mutants_command import chosen, document, told
 from rumpus.usage_error import UsageError
 from rumpus.workloads.registry import WORKLOADS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rumpus.commands.mutant_hunt import Mutant, Told, hunt, survey
+from rumpus.campaigns.mutant_hunt import Mutant, Told, hunt, survey
 
 MUTANT = Mutant("lock", "forgetful", frozenset({"deadlock", "orphan-node"}))
 HARMLESS = Told(0)
