@@ -88,7 +88,7 @@ def make_case(
         mutant: the mutant.
         path: of the case's file.
         executor: performs runs, one at a time.
-        budget: seconds after which no further run is searched.
+        budget: seconds after which no further run begins; the first run always does.
         shrink_budget: seconds to shrink the run that was found.
         first_seed: the first seed; the others count up from it.
         clock: seconds, monotonic.
@@ -111,9 +111,9 @@ def make_case(
         for seed in range(OTHER_SEEDS):
             search.perform(old.task(seed=seed))
     for task in tries(settings_of_words(mutant.words(first_seed, "default")), first_seed):
+        search.perform(task)
         if search.found is not None or search.failed or search.seconds >= budget:
             break
-        search.perform(task)
     if search.found is None:
         failed = search.failed or not search.performed
         return search.told("failed" if failed else "missed", None, path)
