@@ -206,6 +206,20 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     add_count(
         mutants, "--seed", 0, 2**31, "seed of the first run of each mutant (default: 0)", default=0
     )
+    mutants.add_argument(
+        "--cases",
+        type=Path,
+        metavar="DIR",
+        help="make a case of each mutant in this directory, in a folder for each family; a case "
+        "that is there and still shows its mistake stays as it is",
+    )
+    mutants.add_argument(
+        "--shrink",
+        type=seconds(0),
+        default=15.0,
+        metavar="S",
+        help="with --cases: seconds to spend on shrinking each new case (default: 15)",
+    )
     _add_jobs(mutants)
     add_json(mutants)
 
@@ -237,6 +251,10 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     _add_replay_options(
         command("replay", "perform failures again that were kept as cases, or a run")
+    )
+
+    _add_bisect_options(
+        command("bisect", "in which version of kazoo, of your code or of ZooKeeper a failure came")
     )
 
     _add_check_options(command("check", "judge a run again from disk, or any history by a model"))
@@ -380,6 +398,53 @@ def _add_replay_options(replay: argparse.ArgumentParser) -> None:
     )
     _add_jobs(replay)
     add_json(replay)
+
+
+def _add_bisect_options(bisect: argparse.ArgumentParser) -> None:
+    bisect.add_argument(
+        "path",
+        type=Path,
+        metavar="CASE",
+        help="the failure; what the case names is run: bisect only what you trust",
+    )
+    of = bisect.add_mutually_exclusive_group(required=True)
+    of.add_argument(
+        "--kazoo",
+        metavar="A..B|A,B,...",
+        help="all released versions of kazoo between two; or versions and directories one by one",
+    )
+    of.add_argument(
+        "--commits",
+        metavar="OLD..NEW",
+        help="commits of a Git repository in which the recipe or the workload is",
+    )
+    of.add_argument(
+        "--images",
+        metavar="A,B,...",
+        help="images of ZooKeeper, oldest first: the case is performed on real servers in Docker",
+    )
+    bisect.add_argument(
+        "--repository",
+        type=Path,
+        metavar="DIR",
+        help="with --commits: the repository, or the folder in it in which the case is performed "
+        "(default: the working directory)",
+    )
+    add_count(
+        bisect,
+        "--seeds",
+        1,
+        1000,
+        "runs of each version, each with another seed, until one shows the failure (default: 5; "
+        "1 on real servers)",
+    )
+    bisect.add_argument(
+        "--all",
+        action="store_true",
+        help="try every version; by default of more than 8 only those that a binary search needs",
+    )
+    _add_jobs(bisect)
+    add_json(bisect)
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:

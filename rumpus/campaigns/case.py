@@ -10,8 +10,7 @@ A case is a JSON document::
       "expects": {"kind": "deadlock", "operations": ["acquire"], "faults": ["client-partition"]},
       "promised": true,
       "versions": {"kazoo": "2.11.0", "rumpus": "0.1.0"},
-      "story": ["..."],
-      "finding": 10
+      "story": ["..."]
     }
 
 ``settings`` are options of ``rumpus run`` that differ from their defaults. The run is simulated
@@ -41,12 +40,37 @@ VERSION: Final = 1
 
 _LARGEST: Final = 1 << 20  # bytes; most cases have less than 4,000
 
+_LONGEST_LINE: Final = 150
+"""Characters of an object that is written on one line."""
+
 _APART: Final = frozenset(
     {"argv", "seed", "plan", "runs", "nemesis", "nemesis_interval", "swarm", "fixed"}
 )
 """Fields of ``RunSettings`` that are not among a case's settings."""
 
 _FIELDS: Final = frozenset(each.name for each in fields(RunSettings))
+
+
+class Finding(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What people have found out about a failure, in Markdown: a row of docs/findings.md.
+
+    Args:
+        number: by which other pages name it.
+        what: the class, and what goes wrong, from the view of its users.
+        where: the function, and why it goes wrong there.
+        fault: what it takes.
+        also: further anomalies that the case's run shows.
+        since: versions that have shown it.
+    """
+
+    number: int
+    what: str
+    where: str
+    fault: str
+    also: tuple[str, ...] = ()
+    since: str = ""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,7 +87,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         versions: of the software that showed it.
         digest: of the simulated run that showed it. Another digest means another run, and with the
             same software that means that something in the program has changed.
-        finding: its number in docs/findings.md, if it is there.
+        finding: what is known about it, if it is in docs/findings.md.
         upstream: the address of an issue that reports the flaw, if there is one.
         mutant: whether the recipe has its mistake on purpose.
         known: whether the failure is accepted for now: pytest expects its test to fail.
@@ -78,7 +102,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     story: tuple[str, ...] = ()
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     digest: str | None = None
-    finding: int | None = None
+    finding: Finding | None = None
     upstream: str | None = None
     mutant: bool = False
     known: bool = False
@@ -111,7 +135,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         entries = [_without_defaults(entry) for entry in plain["plan"].get("entries", [])]
         rest = {name: each for name, each in plain["plan"].items() if name != "entries"}
         told = {
-            name: json.dumps(value)
+            name: _object(value) if isinstance(value, dict) else json.dumps(value)
             for name, value in plain.items()
             if value not in (None, [], {}) and (name not in ("mutant", "known") or value)
         }
@@ -120,6 +144,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             told["story"] = _in_lines(self.story)
         lines = ",\n".join(f'  "{name}": {text}' for name, text in told.items())
         return in_json(f"{{\n{lines}\n}}\n".encode())
+
+
+def _object(value: dict[str, Any]) -> str:
+    """A JSON object on one line, or if that is too long with a field on each line."""
+    line = json.dumps(value)
+    if len(line) <= _LONGEST_LINE:
+        return line
+    rows = ",\n".join(f"    {json.dumps(name)}: {json.dumps(each)}" for name, each in value.items())
+    return f"{{\n{rows}\n  }}"
 
 
 def _in_lines(items: Sequence[Any]) -> str:

@@ -92,9 +92,13 @@ def replay(case: Case | str | Path | Mapping[str, Any], **changes: Any) -> Repla
 def replay_task(case: Case, **changes: Any) -> TrialTask:
     """The run of a case, with some options changed.
 
+    On real servers the system decides when threads are preempted, whatever the case says.
+
     Raises:
         UsageError: there is no such option.
     """
+    if changes.get("ensemble") == "docker":
+        changes.setdefault("preemption", "auto")
     try:
         return case.task(**changes)
     except msgspec.ValidationError as error:

@@ -1,6 +1,7 @@
 """The case of a run that is on disk."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -49,22 +50,13 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
     Raises:
         UsageError: its command line is not one of ``rumpus run``.
     """
-    parser = _Parser(exit_on_error=False, allow_abbrev=False)
-    add_run_options(parser)
+    words = record.argv[1:]
     try:
-        told, unknown = parser.parse_known_args(record.argv[2:])
-    except (argparse.ArgumentError, _WrongWordsError) as error:
-        raise UsageError(f"{path}: its command line cannot be repeated: {error}") from error
-    if record.argv[1:2] != ["run"] or set(unknown) - {"-v", "--verbose"}:
+        settings = settings_of_words([each for each in words if each not in ("-v", "--verbose")])
+    except ValueError as error:
         raise UsageError(
-            f"{path}: its command line, {' '.join(record.argv)}, is not one of `rumpus run`"
-        )
-    given = {
-        each.name: value
-        for each in fields(RunSettings)
-        if (value := getattr(told, each.name, None)) is not None
-    }
-    settings = RunSettings(**{**given, "argv": ()})
+            f"{path}: its command line, {' '.join(record.argv)}, cannot be repeated: {error}"
+        ) from error
     return replace(
         settings,
         workload=record.workload,
@@ -74,6 +66,31 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
         plan=None,
         nemesis=None,
     )
+
+
+def settings_of_words(words: Sequence[str]) -> RunSettings:
+    """What a command line asks for.
+
+    Args:
+        words: ``run`` and its arguments.
+
+    Raises:
+        ValueError: they are not those of ``rumpus run``.
+    """
+    parser = _Parser(exit_on_error=False, allow_abbrev=False)
+    add_run_options(parser)
+    try:
+        told, unknown = parser.parse_known_args(words[1:])
+    except argparse.ArgumentError as error:
+        raise ValueError(str(error)) from error
+    if words[:1] != ["run"] or unknown:
+        raise ValueError("it is not one of `rumpus run`")
+    given = {
+        each.name: value
+        for each in fields(RunSettings)
+        if (value := getattr(told, each.name, None)) is not None
+    }
+    return RunSettings(**{**given, "argv": ()})
 
 
 class _WrongWordsError(ValueError):

@@ -16,7 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumpus.commands.mutant_hunt import Hunt, Mutant, Told, hunt, survey
+from rumpus.campaigns.case import Case
+from rumpus.campaigns.mutant_cases import SMALL_CROWD, MutantCase, case_path, make_case
+from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
+from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json
 from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
@@ -27,16 +30,30 @@ from rumpus.workloads.own.own_recipe import NotFound
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
 LAST_WORDS = 2000
-_STYLES = {"caught": "green", "weak": "yellow", "missed": "bold red", "failed": "bold red"}
+SMALL_PLAN = 2
+"""Number of faults of a small case."""
+
+_STYLES = {
+    "caught": "green",
+    "kept": "green",
+    "made": "green",
+    "weak": "yellow",
+    "missed": "bold red",
+    "failed": "bold red",
+}
 
 
 def mutants_command(arguments: argparse.Namespace) -> int:
     """Hunt all mutants, or those of one family (workload); the exit code: 1 if one is not caught.
 
+    With ``--cases`` make the case of each instead; 1 if one has none.
+
     Raises:
         UsageError: there is no such family, or it has no mutants.
     """
     mutants = chosen(arguments.family, servers=arguments.servers)
+    if arguments.cases is not None:
+        return _make_cases(mutants, arguments)
     console = notices()
     found: list[Hunt] = []
     runs = _Runs()
@@ -131,6 +148,91 @@ def document(found: Sequence[Hunt]) -> dict[str, Any]:
             for each in found
         ],
     }
+
+
+def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int:
+    """Make the cases of mutants; the exit code.
+
+    Raises:
+        UsageError: a number of seeds was asked for, or a file in the directory is no case.
+    """
+    if arguments.seeds is not None:
+        raise UsageError("--cases and --seeds exclude each other: one run is enough for a case")
+    console = notices()
+    found: list[MutantCase] = []
+    # Each thread makes a case; its runs are performed by a process.
+    with processes(arguments.jobs) as executor, ThreadPoolExecutor(arguments.jobs) as threads:
+        making = [
+            threads.submit(
+                make_case,
+                mutant,
+                case_path(arguments.cases, mutant),
+                executor,
+                budget=arguments.budget,
+                shrink_budget=arguments.shrink,
+                first_seed=arguments.seed,
+            )
+            for mutant in mutants
+        ]
+        try:
+            for number, each in enumerate(as_completed(making), 1):
+                found.append(each.result())
+                console.print(_case_progress(found[-1], number, len(mutants)), soft_wrap=True)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+    found.sort(key=lambda each: mutants.index(each.mutant))
+    if arguments.json:
+        print_json(msgspec.json.format(msgspec.json.encode(_cases_document(found))) + b"\n")
+    else:
+        have = [each.case for each in found if each.case is not None]
+        small = sum(map(_is_small, have))
+        answers().print(
+            f"{len(have)} of {len(found)} have a case; {small} of these have at most "
+            f"{SMALL_PLAN} faults and {SMALL_CROWD} clients",
+            style="green" if len(have) == len(found) else "bold red",
+        )
+    return int(any(each.case is None for each in found))
+
+
+def _is_small(case: Case) -> bool:
+    clients = case.task().settings.clients
+    return len(case.plan.entries) <= SMALL_PLAN and clients <= SMALL_CROWD
+
+
+def _cases_document(found: Sequence[MutantCase]) -> dict[str, Any]:
+    """The cases as ``rumpus mutants --cases --json`` prints them. Times are seconds."""
+    return {
+        "cases": sum(each.case is not None for each in found),
+        "mutants": [
+            {
+                "family": each.mutant.family,
+                "mutant": each.mutant.name,
+                "outcome": each.outcome,
+                "case": None if each.case is None else str(each.path),
+                "anomaly": None if each.case is None else str(each.case.expects),
+                "faults": None if each.case is None else [e.kind for e in each.case.plan.entries],
+                "clients": None if each.case is None else each.case.task().settings.clients,
+                "runs": each.runs,
+                "seconds": round(each.seconds, 1),
+                "why": each.words or None,
+            }
+            for each in found
+        ],
+    }
+
+
+def _case_progress(each: MutantCase, number: int, of: int) -> Text:
+    words = Text(f"{number:3}/{of}  {each.mutant.family} / {each.mutant.name}: ")
+    words.append(each.outcome, style=_STYLES[each.outcome])
+    words.append(f", after {each.runs} runs, {each.seconds:.1f} s")
+    if each.case is not None:
+        faults, clients = len(each.case.plan.entries), each.case.task().settings.clients
+        words.append(f": {each.case.expects} ({faults} faults, {clients} clients)")
+    elif each.words:
+        words.append(f": {each.words}")
+    return words
 
 
 class _Runs:

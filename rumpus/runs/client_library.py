@@ -48,6 +48,44 @@ def find_kazoo(asked: str, say: Callable[[str], None]) -> Path:
         ) from error
 
 
+def released_kazoos(first: str, last: str) -> list[str]:
+    """The released versions of kazoo from one to another, both included, oldest first.
+
+    pip asks the index that the user has configured.
+
+    Raises:
+        UsageError: there is no such version, or the first one is not older than the last one.
+        EnvironmentRefusal: pip finds no versions.
+    """
+    command = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    try:
+        ended = subprocess.run(
+            [*command, "index", "versions", "kazoo"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_PATIENCE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise EnvironmentRefusal("pip did not list the versions of kazoo in time") from None
+    listed = re.search(r"^Available versions: (.*)$", ended.stdout, re.MULTILINE)
+    if listed is None:
+        said = [line for line in ended.stderr.splitlines() if line.strip()]
+        raise EnvironmentRefusal(
+            f"pip cannot list the versions of kazoo ({said[-1] if said else 'it says nothing'}): "
+            "name them one by one, as 2.6.1,2.7.0, or directories of kazoos"
+        )
+    versions = list(reversed(listed[1].split(", ")))
+    for each in (first, last):
+        if each not in versions:
+            raise UsageError(f"there is no kazoo {each}; pip finds {', '.join(versions)}")
+    begin, end = versions.index(first), versions.index(last)
+    if begin > end:
+        raise UsageError(f"kazoo {first} is newer than {last}: name the older one first")
+    return versions[begin : end + 1]
+
+
 def _cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(home) if Path(home).is_absolute() else Path("~/.cache").expanduser()

@@ -18,7 +18,6 @@ from rumpus.checker.servers.txnlog import Txn
 from rumpus.harness.clients.messages import Acted
 from rumpus.harness.generators.generator import SECOND
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
-from rumpus.recipes.partitioner.catalogue import PARTITIONERS
 from rumpus.recipes.partitioner.member_partitioner import Part
 from rumpus.workloads import partitioner
 from rumpus.workloads.framework.workload import OpenClient
@@ -198,24 +197,6 @@ def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
 def test_ours_keeps_its_promises_under_all_faults(simulate):
     _, _, verdict = simulate(1, workload="partitioner", recipe="partitioner", seconds=18.0)
     assert verdict.outcome == "valid", verdict.reasons
-
-
-@pytest.mark.parametrize(
-    ("recipe", "seed", "seconds", "kinds"),
-    [
-        ("no-lock", 0, 10.0, ()),
-        ("evicting", 0, 10.0, ()),
-        ("gives-up", 1, 20.0, ("client-partition", "client-pause")),
-        ("stays-listed", 0, 2.0, ()),
-        ("unnoticed-change", 0, 20.0, ("client-kill", "client-pause")),
-    ],
-)
-def test_mutants_are_found(simulate, recipe, seed, seconds, kinds):
-    _, _, verdict = simulate(
-        seed, workload="partitioner", recipe=recipe, seconds=seconds, kinds=kinds
-    )
-    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found & PARTITIONERS[recipe].expected, verdict.reasons
 
 
 class Scripted:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.campaigns.case import Case, decode_case, load_case, save_case
+from rumpus.campaigns.case import Case, Finding, decode_case, load_case, save_case
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.store_error import StoreError, UnreadableRun
@@ -39,7 +39,8 @@ CASES = st.builds(
     story=WORDS,
     versions=st.dictionaries(st.text(), st.text(), max_size=2),
     digest=st.none() | st.text(),
-    finding=st.none() | st.integers(),
+    finding=st.none()
+    | st.builds(Finding, number=st.integers(), what=st.text(), also=WORDS, since=st.text()),
     upstream=st.none() | st.text(),
     mutant=st.booleans(),
     known=st.booleans(),

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 import rumpus
-from rumpus.campaigns.replaying import as_test, judge_replay
+from rumpus.campaigns.replaying import as_test, judge_replay, replay_task
 from rumpus.campaigns.tasks import attempt
 from rumpus.campaigns.trial_task import perform
 from tests.rumpus.campaigns.conftest import DEADLOCK
@@ -74,6 +74,12 @@ def test_a_sound_recipe_does_not_fail_in_the_same_way():
     told = rumpus.replay(document)
     assert (told.reproduced, told.anomaly, told.verdict) == (False, None, "not reproduced")
     told.assert_not_reproduced()
+
+
+def test_on_real_servers_the_system_preempts(deadlock):
+    assert replay_task(deadlock).settings.preemption == "blocking"
+    real = replay_task(deadlock, ensemble="docker").settings
+    assert (real.ensemble, real.preemption) == ("docker", "auto")
 
 
 def test_an_error_is_no_reproduction(deadlock):

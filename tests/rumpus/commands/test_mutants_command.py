@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from rumpus.commands.mutant_hunt import Hunt, Mutant
+from rumpus.campaigns.mutant_hunt import Hunt, Mutant
 from rumpus.commands.mutants_command import chosen, document, told
 from rumpus.usage_error import UsageError
 from rumpus.workloads.registry import WORKLOADS
@@ -79,6 +79,23 @@ def test_so_many_seeds_of_each(rumpus, monkeypatch):
     both = rumpus("mutants", "--seeds", 5, "--budget", 20)
     assert both.code == 2
     assert "not allowed with" in both.err
+
+
+def test_cases_are_made(rumpus, tmp_path, monkeypatch):
+    one = Mutant("lock", "never-held", frozenset({"unbelieving-holder"}))
+    monkeypatch.setattr("rumpus.commands.mutants_command.chosen", lambda *_, **__: [one])
+    words = ("mutants", "--cases", tmp_path, "--jobs", 1, "--shrink", 0)
+    answer = rumpus(*words)
+    assert answer.code == 0, answer.err
+    assert "1/1  lock / never-held: made, after " in answer.err
+    assert "1 of 1 have a case; 1 of these have at most 2 faults and 3 clients" in answer.out
+    (row,) = json.loads(rumpus(*words, "--json").out)["mutants"]
+    assert (row["outcome"], row["clients"]) == ("kept", 3)
+    assert row["case"] == str(tmp_path / "lock" / "never-held.case.json")
+    assert row["anomaly"].startswith("unbelieving-holder")
+    both = rumpus(*words, "--seeds", 2)
+    assert both.code == 2
+    assert "--cases and --seeds exclude each other" in both.err
 
 
 def test_one_that_is_missed_fails_the_command(rumpus, monkeypatch):

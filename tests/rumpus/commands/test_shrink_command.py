@@ -14,15 +14,17 @@ def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypa
         {"at": 3.5, "kind": "client-pause", "targets": {"names": ["c1"]}, "duration": 0.3},
         {"at": 4.0, "kind": "client-partition", "targets": {"names": ["c0"]}, "duration": 0.3},
     ]
+    known = {"number": 10, "what": "Lock", "where": "acquire", "fault": "any"}
     given = tmp_path / "given.case.json"
-    given.write_text(json.dumps({**document, "finding": 10}))
+    given.write_text(json.dumps({**document, "finding": known}))
     smaller = tmp_path / "out" / "smaller.case.json"
     words = ["shrink", str(given), "-o", str(smaller), "--budget", "600", "--jobs", "1", "--json"]
     code = main(words)
     told = json.loads(capsys.readouterr().out)
     assert (code, told["reproduced"]) == (1, True)
     case = load_case(smaller)
-    assert case.finding == 10
+    assert case.finding is not None
+    assert case.finding.number == 10
     assert [entry.kind for entry in case.plan.entries] == told["faults"] == ["pause"]
 
 

@@ -21,14 +21,6 @@ from tests.harness.generators.dry_run import Ending, dry_run, imperfect, perfect
 SECOND = 1_000_000_000
 NODE = "/rumpus/breaking/x-contender-0000000001"
 
-# Mutants that show under certain faults only, or late: their seed, kinds of fault, and seconds.
-SETTINGS = {
-    "notifications-only": (0, ("client-partition",), 12.0),
-    "persistent-node": (1, ("client-pause",), 12.0),
-    "no-incarnation": (1, ("client-kill", "client-pause"), 30.0),
-    "frees-first": (1, (), 30.0),
-}
-
 
 def setting(recipe, seed=1):
     return WorkloadContext(
@@ -212,13 +204,3 @@ def test_without_the_servers_logs_nobody_can_tell():
 def test_sound_recipes_in_the_simulation(simulate, recipe):
     _, _, verdict = simulate(3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0)
     assert verdict.outcome == "valid", verdict.reasons
-
-
-@pytest.mark.parametrize(
-    "recipe", [name for name, recipe in BREAKING.catalogue.items() if recipe.faulty]
-)
-def test_faulty_recipes_in_the_simulation(simulate, recipe):
-    seed, kinds, seconds = SETTINGS.get(recipe, (1, (), 12.0))
-    _, _, verdict = simulate(seed, workload="breaking", recipe=recipe, kinds=kinds, seconds=seconds)
-    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found & BREAKING.catalogue[recipe].expected, verdict.reasons

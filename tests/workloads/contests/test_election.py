@@ -1,7 +1,5 @@
 """Elections: who observes, and whole runs in the simulation."""
 
-import pytest
-
 from rumpus.recipes.election.contest_election import FairElection
 from rumpus.workloads.contests.election import ELECTION, LEAST_OBSERVATIONS
 from rumpus.workloads.framework.judgement import Evidence
@@ -43,21 +41,3 @@ def test_observations_take_part_in_the_verdict():
 def test_a_sound_election_in_the_simulation(simulate):
     _, _, verdict = simulate(2, workload="election", kinds=("client-partition",), seconds=8.0)
     assert verdict.outcome == "valid", verdict.reasons
-
-
-@pytest.mark.parametrize(
-    ("recipe", "kinds", "seconds"),
-    [
-        ("watch-leader", (), 2.0),
-        ("acknowledges-early", (), 2.0),
-        ("shared-acknowledgement", (), 2.0),
-        ("keeps-acknowledgement", (), 2.0),
-        ("runs-against-itself", (), 2.0),
-        ("remembers-leader", (), 2.0),
-        ("forgets-acknowledgement", (), 2.0),
-    ],
-)
-def test_faulty_elections_in_the_simulation(simulate, recipe, kinds, seconds):
-    _, _, verdict = simulate(1, workload="election", recipe=recipe, kinds=kinds, seconds=seconds)
-    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found & ELECTION.catalogue[recipe].expected, verdict.reasons

@@ -67,20 +67,3 @@ def test_ours_keep_their_promises(simulate, name, seconds):
         1, workload="read-write", recipe=name, seconds=seconds, kinds=["client-partition"]
     )
     assert verdict.outcome == "valid", verdict.reasons
-
-
-@pytest.mark.parametrize(
-    ("name", "seed", "seconds"),
-    [
-        ("barging-readers", 0, 1.0),
-        ("mislabelled-writer", 0, 1.0),
-        ("writer-among-readers", 0, 1.0),
-        ("hasty-writer", 0, 3.0),
-        ("notified-only", 0, 15.0),
-    ],
-)
-def test_mutants_are_found_without_any_fault(simulate, name, seed, seconds):
-    _, _, verdict = simulate(seed, workload="read-write", recipe=name, seconds=seconds, kinds=())
-    assert verdict.outcome == "violation"
-    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found & READ_WRITE_LOCKS[name].expected

@@ -1,0 +1,51 @@
+"""The cases in cases/: each still shows its failure, and no finding or mutant is without one."""
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from docs.generators.findings_page import findings
+from rumpus.campaigns.case import load_case
+from rumpus.campaigns.mutant_cases import case_path
+from rumpus.campaigns.replaying import ENDING, replay
+from rumpus.commands.mutants_command import chosen
+
+CASES = Path(__file__).parents[3] / "cases"
+FINDINGS = {finding.number: (case, finding) for _, case, finding in findings()}
+MUTANTS = {
+    **{case_path(CASES / "mutants", each): each for each in chosen(None)},
+    **{case_path(CASES / "servers", each): each for each in chosen(None, servers=True)},
+}
+
+PART = 1 if "RUMPUS_FULL_CHECKS" in os.environ else 5
+"""One case of so many mutants is performed; all in ``make test-full`` and every night."""
+
+
+@pytest.mark.parametrize("number", FINDINGS)
+def test_a_finding_is_shown_again(number):
+    case, finding = FINDINGS[number]
+    told = replay(case)
+    assert told.reproduced is True, told
+    for kind in finding.also:
+        other = msgspec.structs.replace(
+            case, expects=msgspec.structs.replace(case.expects, kind=kind, operations=())
+        )
+        assert replay(other).reproduced is True
+
+
+def test_every_mutant_has_a_case_and_every_case_a_mutant():
+    kept = {path for name in ("mutants", "servers") for path in (CASES / name).rglob(f"*{ENDING}")}
+    assert kept == MUTANTS.keys(), "rumpus mutants [--servers] --cases cases/mutants|servers"
+
+
+@pytest.mark.parametrize(
+    "path", list(MUTANTS)[::PART], ids=lambda path: f"{path.parent.name}/{path.name[:-10]}"
+)
+def test_a_mutant_shows_its_mistake(path):
+    mutant, case = MUTANTS[path], load_case(path)
+    assert case.mutant
+    assert case.expects.kind in mutant.expected
+    told = replay(case)
+    assert told.reproduced is True, told
