@@ -27,7 +27,7 @@ from rumpus.campaigns.corners import Corners, small_settings
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import draw_usage, usage_words
-from rumpus.nemesis.frame_modes import FRAME_MODES
+from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.runs.run_settings import RunSettings
 
 LIMIT_S = 60.0

@@ -4,9 +4,10 @@ Frames are requests, replies and watch events. Times within a fraction of a mill
 difference to a run, but before or after which frame a fault begins does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from msgspec import Meta
 
@@ -25,6 +26,24 @@ passes after it, in either direction. ``freeze``: the client's process is frozen
 client's main thread, which performs its operations, does not run."""
 
 ACTIONS: tuple[FrameAction, ...] = get_args(FrameAction)
+
+LATER_S: Final = 0.6
+"""For how many seconds a stalled thread is behind its client's new session."""
+
+FRAME_MODES: Final[Mapping[str, tuple[tuple[FrameAction, float], ...]]] = MappingProxyType(
+    {
+        "drops": (("lose", 0.0),),
+        "cuts": (("reset", 0.0),),
+        "expiries": (("silence", 0.0),),
+        "pauses": (("freeze", 0.0),),
+        "stalls": (("silence", LATER_S), ("stall", 0.0)),
+    }
+)
+"""What is placed at every frame, and how many seconds before the others it is healed. ``drops``:
+the frame is lost with its connection. ``cuts``: the connection is reset after it. ``expiries``:
+nothing passes any more until the session has ended. ``pauses``: the client is frozen until its
+session has ended. ``stalls``: the thread that performs the client's operations does not run until
+after the client has lost its session and got another one."""
 
 MAIN = 0.0
 """Chooses a client's first thread."""

@@ -16,8 +16,8 @@ import msgspec
 
 from rumpus.campaigns.branch_task import BranchOutcome, BranchTask, submit_branches
 from rumpus.harness.simulated_faults import FrameSeen
+from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.nemesis.entry import Entry
-from rumpus.nemesis.frame_modes import FRAME_MODES
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
 from rumpus.runs.forks import Branch

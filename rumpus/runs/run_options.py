@@ -17,7 +17,7 @@ from rumpus.argument_types import (
 )
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.generators.usage import Usage
-from rumpus.nemesis.frame_modes import FRAME_MODES
+from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.nemesis.swarm import PROFILES
 from rumpus.runs.ensemble_choice import ENSEMBLES

@@ -3,7 +3,7 @@ import pytest
 from rumpus.campaigns.case import case_of
 from rumpus.campaigns.corners import Corners, small_settings
 from rumpus.campaigns.replaying import replay
-from rumpus.nemesis.frame_modes import FRAME_MODES
+from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.runs.run_settings import RunSettings
 
 
