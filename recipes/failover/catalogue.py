@@ -78,7 +78,7 @@ FAILOVER: Final[Mapping[str, CatalogueEntry[FailoverDatabase]]] = {
     ),
     "reads-sorted": mutant(
         with_term(faulty_failover.ReadsSorted),
-        "returns the values sorted, not in the order in which they were written",
+        "returns the values sorted as text, not in the order in which they were written",
         {"out-of-order"},
     ),
     "remembers-addresses": mutant(

@@ -61,7 +61,7 @@ class RepeatsTail(PrimaryTerm):
 class ReadsSorted(PrimaryTerm):
     def read(self, deadline: Deadline) -> list[Any] | None:
         values = super().read(deadline)
-        return None if values is None else sorted(values)
+        return None if values is None else sorted(values, key=str)
 
 
 class _RemembersAddresses(PrimaryTerm):

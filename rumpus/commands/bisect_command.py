@@ -143,8 +143,8 @@ def _line(showed: Showed) -> Text:
 
 def _print(found: Bisection, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
-    table.add_column("version", no_wrap=True)
-    table.add_column("what it showed")
+    table.add_column("version", overflow="fold")  # it may be a long path
+    table.add_column("what it showed", min_width=30)
     for each in found.showed:
         told = Text(str(each), style=_STYLES.get(each.verdict, "yellow"))
         table.add_row(Text(each.version), told)

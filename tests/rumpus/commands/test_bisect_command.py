@@ -47,9 +47,10 @@ def test_a_table_and_the_answer_are_printed(case, tmp_path, capsys):
     good = copied_kazoo(tmp_path / "g")
     words = ["bisect", case, "--kazoo", good, "--seeds", 2, "--jobs", 1]
     assert main([*map(str, words)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "not reproduced in 2 runs" in told
-    assert f"it is not in {good}" in told
+    told = capsys.readouterr()
+    assert f"{good}: not reproduced in 2 runs\n" in told.err
+    assert "not reproduced in 2 runs" in told.out
+    assert f"it is not in {good}" in told.out
 
 
 @pytest.mark.parametrize(
