@@ -40,6 +40,7 @@ test-full: $(VENV)/ready
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
 		tests/docs/test_claims.py tests/docs/test_printed_commands.py \
 		tests/rumpus/test_other_kazoo.py tests/rumpus/commands/test_run_command.py \
+		tests/rumpus/campaigns/test_kept_cases.py \
 		--timeout 3600 $(TEST_FLAGS)
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run
