@@ -87,6 +87,7 @@ def test_a_simulated_run_beside_folders_named_as_ours_are(program, project):
     assert "Valid" in again
 
 
+@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
 @pytest.mark.docker
 def test_a_docker_run_beside_folders_named_as_ours_are(program, project):
     result = run(program, project, "--ensemble", "docker", "--nodes", "1")

@@ -1,5 +1,6 @@
 """The servers' truth, read from the logs of real servers, against what the servers say."""
 
+import os
 import re
 import subprocess
 import sys
@@ -198,6 +199,7 @@ def test_every_kind_of_life(ensemble, connect, agreed, eventually):
     assert {life.data for life in truth.znodes(f"{root}/expired")} == {b"left behind"}
 
 
+@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
 def test_servers_killed_and_restarted_the_leader_too(ensemble, connect, agreed, eventually):
     root = f"/{uuid.uuid4().hex}"
     client = connect()

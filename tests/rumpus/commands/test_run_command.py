@@ -195,7 +195,15 @@ def test_killed_under_load(rumpus, program, runs, plan, on_engine, engine, event
         network.remove()
 
 
-@pytest.mark.parametrize(("deed", "code"), [(paused, 0), (killed, 0), (removed, 3), (unplugged, 3)])
+@pytest.mark.parametrize(
+    ("deed", "code"),
+    [
+        pytest.param(paused, 0, marks=FULL),
+        (killed, 0),
+        pytest.param(removed, 3, marks=FULL),
+        (unplugged, 3),
+    ],
+)
 def test_what_somebody_else_does_to_a_server_is_recorded_and_counts(
     rumpus, program, runs, on_engine, engine, eventually, deed, code
 ):

@@ -4,6 +4,7 @@ What differs by nature is made comparable: versions of configurations (zxids) be
 the order of their appearance, and who leads is called "leader".
 """
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -228,6 +229,7 @@ def test_the_simulated_ensemble_changes_its_members():
     assert ("leaders", ["follower", "leader"]) in notes
 
 
+@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
 @pytest.mark.docker
 @pytest.mark.timeout(300)
 def test_the_real_ensemble_answers_alike():
