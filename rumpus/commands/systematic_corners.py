@@ -18,9 +18,14 @@ from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.runs.run_settings import RunSettings
+from rumpus.usage_error import UsageError
 
 PERIOD_S = 10.0
 """How often the state is printed."""
+
+
+OTHERS = ("seeds", "dask", "shard", "known", "swarm", "plan", "nemesis", "fault")
+"""Options that go with seeds only."""
 
 
 @dataclass
@@ -90,6 +95,7 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
         UsageError: something asked for does not exist or cannot be done.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
+    _refuse_others(arguments)
     console = notices()
     walk = Walk()
     began = told = time.monotonic()
@@ -128,9 +134,19 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
     return VALID if walk.complete and not walk.errors else UNDECIDED
 
 
+def _refuse_others(arguments: argparse.Namespace) -> None:
+    """Refuse options of explorations by seeds, which would have no effect."""
+    for name in OTHERS:
+        if getattr(arguments, name) not in (None, []):
+            raise UsageError(
+                f"--systematic places its own faults in one small run, on this machine: leave out "
+                f"--{name}"
+            )
+
+
 def _save(found: Failure, directory: Path) -> Path:
-    """Write a failure's case under a name that says what happens in it."""
-    name = "-".join([found.case.name(), *found.corner.modes])
+    """Write a failure's case; kind, operations and modes, which tell failures apart, name it."""
+    name = "-".join([found.case.name(), *found.case.expects.operations, *found.corner.modes])
     path = directory / f"{name}{ENDING}"
     save_case(found.case, path)
     return path
