@@ -1,6 +1,7 @@
 """``rumpus explore --systematic``: faults at every frame of a small run, one after the other."""
 
 import argparse
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -99,12 +100,13 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
     console = notices()
     walk = Walk()
     began = told = time.monotonic()
-    with processes(arguments.jobs) as executor:
+    jobs = arguments.jobs or os.cpu_count() or 1
+    with processes(jobs) as executor:
         corners = Corners(
             small_settings(settings),
             arguments.systematic,
             executor,
-            jobs=arguments.jobs,
+            jobs=jobs,
             operations=arguments.operations,
         )
         way = corners.walk(arguments.faults)

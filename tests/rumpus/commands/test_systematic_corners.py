@@ -5,7 +5,7 @@ import pytest
 from rumpus.campaigns.case import load_case
 from rumpus.command_line import main
 
-SMALL = ["--time-limit", "2.2", "--operations", "1", "--jobs", "1"]
+SMALL = ["--time-limit", "2.2", "--operations", "1"]
 
 
 def explored(capsys, *words):
@@ -14,8 +14,17 @@ def explored(capsys, *words):
 
 
 def test_failures_are_told_with_their_frames_and_each_is_a_case(tmp_path, capsys):
-    words = ["double-barrier", "--recipe", "kazoo", "--systematic", "expiries", *SMALL]
-    code, said = explored(capsys, *words, "--cases", str(tmp_path), "--json")
+    words = [
+        "double-barrier",
+        "--recipe",
+        "kazoo",
+        "--systematic",
+        "expiries",
+        *SMALL,
+        "--jobs",
+        "1",
+    ]
+    code, said = explored(capsys, *words, *SMALL, "--cases", str(tmp_path), "--json")
     assert code == 1
     document = json.loads(said.out)
     assert document["complete"]
