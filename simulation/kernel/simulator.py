@@ -269,3 +269,7 @@ class Simulator:
         self._timers.clear()
         self.ready.clear()
         self.processes.clear()
+        # The thread may end before this object is freed. greenlet then asks ``gc.get_referrers``
+        # who else has the thread's greenlet. A collector that is freeing this object hides it from
+        # that list, so greenlet would drop our reference, too, and the process would crash.
+        del self.hub

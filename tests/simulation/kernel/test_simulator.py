@@ -1,6 +1,10 @@
 import signal
+import threading
+import time
+import weakref
 
 import pytest
+from greenlet import getcurrent
 
 from rumpus.simulation.kernel.errors import Stuck
 from rumpus.simulation.kernel.preemption import MODES
@@ -215,3 +219,23 @@ def test_ctrl_c_that_strikes_in_a_task_leaves_the_world_at_once(simulator, mode)
     simulator.close()
     assert len(unwound) == 1
     assert simulator.current is None
+
+
+def test_a_closed_world_does_not_keep_the_greenlet_of_its_thread():
+    # greenlet crashes the process if a collector frees the last reference in a bad moment.
+    kept = []
+
+    def live_and_close():
+        simulator = Simulator(7)
+        simulator.run(SECOND)
+        simulator.close()
+        kept.extend((simulator, weakref.ref(getcurrent())))
+
+    thread = threading.Thread(target=live_and_close)
+    thread.start()
+    thread.join()
+    _, greenlet_of_thread = kept
+    deadline = time.monotonic() + 20
+    while greenlet_of_thread() is not None:  # freed here, after the thread's end
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
