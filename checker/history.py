@@ -232,6 +232,14 @@ class History(Sequence[Op]):
         return self._ops[-1].time if self._ops else 0
 
 
+def load_began(history: History, time_limit: float) -> int | None:
+    """When a run's load began, on the run's clock; None if it was not healed on time."""
+    for operation in history.operations(nemesis=True):
+        if operation.invoke.f == "heal-all":
+            return operation.invoke.time - round(time_limit * 1e9)
+    return None
+
+
 def final_phase(history: History) -> Op | None:
     """The record with which the final phase began."""
     for op in history.events("control", "phase"):

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import json
 import logging
+import math
 import os
 import sys
 import traceback
@@ -249,6 +250,10 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _add_jobs(shrink)
     add_json(shrink)
 
+    _add_reproduce_options(
+        command("reproduce", "look for the failure of a run on real servers in simulated runs")
+    )
+
     _add_replay_options(
         command("replay", "perform failures again that were kept as cases, or a run")
     )
@@ -373,6 +378,45 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
     """The option for commands that perform many runs."""
     words = "runs in parallel (default: one per processor)"
     add_count(parser, "--jobs", 1, 256, words, default=len(os.sched_getaffinity(0)))
+
+
+def _add_reproduce_options(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument(
+        "path",
+        type=Path,
+        metavar="RUN",
+        help="the run's directory; what it names is run: reproduce only what you trust",
+    )
+    reproduce.add_argument(
+        "--anomaly",
+        metavar="KIND",
+        help="the kind of anomaly to look for (default: that of the first broken promise)",
+    )
+    reproduce.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the case to write (default: cases/WORKLOAD-RECIPE-ANOMALY.case.json)",
+    )
+    add_count(reproduce, "--tries", 1, 100_000, "runs to try at most (default: 300)", default=300)
+    reproduce.add_argument(
+        "--budget",
+        type=seconds(),
+        default=math.inf,
+        metavar="S",
+        help="seconds after which no further run is tried (default: none)",
+    )
+    add_count(
+        reproduce,
+        "--shrink",
+        0,
+        100_000,
+        "smaller runs to try once the failure is reproduced (default: 300)",
+        default=300,
+    )
+    _add_jobs(reproduce)
+    add_json(reproduce)
 
 
 def _add_replay_options(replay: argparse.ArgumentParser) -> None:

@@ -2,7 +2,6 @@
 
 from markupsafe import Markup
 
-from rumpus.checker.history import History
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes
 from rumpus.results.pictures.svg import TimeScale, line, path, picture, rect, text, time_axis
@@ -48,11 +47,3 @@ def title_of(step: tuple[float, float] | None) -> str:
     if step is None:
         return "as likely at the beginning as at the end"
     return f"it became likely between {step[0]:g} and {step[1]:g} s of load"
-
-
-def load_began(history: History, time_limit: float) -> int | None:
-    """When a run's load began, on the run's clock; None if it was not healed on time."""
-    for operation in history.operations(nemesis=True):
-        if operation.invoke.f == "heal-all":
-            return operation.invoke.time - round(time_limit * 1e9)
-    return None

@@ -9,13 +9,13 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rumpus.checker.history import History, Op
+from rumpus.checker.history import History, Op, load_began
 from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
-from rumpus.results.pictures.likelihood_curve import draw_likelihood, load_began, title_of
+from rumpus.results.pictures.likelihood_curve import draw_likelihood, title_of
 from rumpus.results.pictures.timeline import Timeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line

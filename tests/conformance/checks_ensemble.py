@@ -150,7 +150,7 @@ def newer_client(visit: Visit) -> None:
 
 
 @check(91, "a leader is killed: clients are cut off and come back with all they had; epoch 2",
-       needs="ensemble")  # fmt: skip
+       needs="ensemble", slow=True)  # fmt: skip
 def leader_killed(visit: Visit) -> None:
     begin(visit)
     client = long_session(visit, "n1")

@@ -74,7 +74,10 @@ def first_record(visit: Visit) -> None:
 
 
 @check(
-    76, "every digest is that of the tree after its transaction; errors have none", needs="files"
+    76,
+    "every digest is that of the tree after its transaction; errors have none",
+    needs="files",
+    slow=True,
 )
 def digests(visit: Visit) -> None:
     client = begin(visit)
@@ -117,7 +120,10 @@ def failed_multi(visit: Visit) -> None:
 
 
 @check(
-    78, "after kill -9: writes, ephemerals, sessions and sequence numbers are kept", needs="files"
+    78,
+    "after kill -9: writes, ephemerals, sessions and sequence numbers are kept",
+    needs="files",
+    slow=True,
 )
 def killed(visit: Visit) -> None:
     client = begin(visit)

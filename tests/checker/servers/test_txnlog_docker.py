@@ -233,6 +233,7 @@ def test_servers_killed_and_restarted_the_leader_too(ensemble, connect, agreed, 
         assert counter(found.first_zxid) == 1
 
 
+@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
 def test_a_write_that_only_a_deposed_leader_logged(ensemble, connect, gather, agreed, eventually):
     root = f"/{uuid.uuid4().hex}"
     leader = ensemble.leader()

@@ -201,7 +201,7 @@ def test_killed_under_load(rumpus, program, runs, plan, on_engine, engine, event
         pytest.param(paused, 0, marks=FULL),
         (killed, 0),
         pytest.param(removed, 3, marks=FULL),
-        (unplugged, 3),
+        pytest.param(unplugged, 3, marks=FULL),
     ],
 )
 def test_what_somebody_else_does_to_a_server_is_recorded_and_counts(

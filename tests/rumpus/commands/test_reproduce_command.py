@@ -1,0 +1,69 @@
+import json
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from rumpus.campaigns import reproducing, shrinking
+from rumpus.campaigns.case import decode_case
+from rumpus.campaigns.trial_task import TrialTask
+from rumpus.command_line import main
+from tests.rumpus.campaigns.conftest import DEADLOCK
+
+
+@pytest.fixture
+def failed_run(tmp_path):
+    case = decode_case(DEADLOCK.encode(), "it")
+    plan = tmp_path / "plan.json"
+    plan.write_bytes(msgspec.json.encode(case.plan))
+    words = ["run", "lock", "--recipe", "kazoo-bare", "--ensemble", "sim", "--clients", "3"]
+    words += ["--time-limit", "1.1", "--preemption", "blocking", "--seed", "0"]
+    assert main([*words, "--plan", str(plan), "--runs", str(tmp_path)]) == 1
+    return tmp_path / "lock" / "latest"
+
+
+def test_a_reproduced_failure_becomes_a_case_that_shows_it(
+    failed_run, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(shrinking, "PASSES", shrinking.PASSES[:1])  # the others take long
+    path = tmp_path / "out.case.json"
+    words = ["reproduce", str(failed_run), "-o", str(path), "--jobs", "1", "--tries", "20"]
+    words += ["--anomaly", "deadlock"]
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["reproduced"] is True
+    assert told["wanted"] == "deadlock of acquire"
+    assert told["faults"] == ["pause"]
+    assert told["case"] == str(path)
+    assert main(["replay", str(path)]) == 1
+    assert "reproduced" in capsys.readouterr().out
+
+
+def test_a_failure_that_is_not_seen_again_is_said_and_left_open(failed_run, monkeypatch, capsys):
+    def sound(lifted):
+        while True:
+            yield TrialTask(settings=replace(lifted.settings, recipe="fair"), plan=lifted.plan)
+
+    monkeypatch.setattr(reproducing, "runs_around", sound)
+    capsys.readouterr()
+    words = ["reproduce", str(failed_run), "--jobs", "1", "--tries", "2"]
+    assert main(words) == 3
+    told = capsys.readouterr()
+    assert "not reproduced in 2 runs of the simulation" in told.out
+    assert "this does not clear the recipe" in told.out
+    assert main([*words, "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["reproduced"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["{run}/results.json"], "no directory of a run"),
+        (["{run}", "--anomaly", "herd"], "no anomaly 'herd'; it has"),
+        (["{run}/nothing"], "no directory of a run"),
+    ],
+)
+def test_what_cannot_be_lifted_is_refused(failed_run, words, said, capsys):
+    assert main(["reproduce", *(word.format(run=failed_run) for word in words)]) == 2
+    assert said in capsys.readouterr().err
