@@ -14,6 +14,7 @@ from rich.table import Table
 
 from benchmarks import (
     campaigns,
+    causes,
     check_file,
     checking,
     deciders,
@@ -47,6 +48,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "campaigns": campaigns.measure,
     "long_run": long_run.measure,
     "detection": detection.measure,
+    "causes": causes.measure,
     "ensemble": ensemble.measure,
     "endurance": endurance.measure,
 }

@@ -14,15 +14,14 @@ seeds; ``>`` means that it was not seen in that time.
 
 import statistics
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import msgspec
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
+from benchmarks.inline_executor import Inline
 from rumpus.campaigns.corners import Corners, small_settings
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
 from rumpus.harness.generators.seed import Seed
@@ -64,15 +63,6 @@ TARGETS = (
     Target("reads-sorted", "failover", "reads-sorted", "out-of-order"),
     Target("never-truncates", "failover", "never-truncates", "not-linearizable"),
 )
-
-
-class Inline(Executor):
-    """Performs each task at once, in this process."""
-
-    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(function(*arguments, **named))
-        return future
 
 
 def measure(scale: Scale) -> Table:

@@ -11,13 +11,19 @@ from typing import Final
 
 from rumpus.campaigns.case import case_of
 from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
+from rumpus.campaigns.short_runs import ShortRun, ShortRunsTask
+from rumpus.campaigns.short_runs import submit as submit_short
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import Attempt, Underway, submit
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
+from rumpus.exit_codes import DEFECT
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings, command_line
 from rumpus.runs.shard import Shard
+
+KINDS: Final = 3
+"""Of so many seeds in a row one makes a usual run, one a swarm run, and one some short runs."""
 
 WINDOW: Final = 4
 """How many runs are given to an executor, for each that it performs at once.
@@ -26,6 +32,9 @@ Runs are looked at in the order of their seeds, and some take ten times as long 
 fewer, processes would wait for a slow run.
 """
 
+_Underway = Underway[Attempt] | Underway[Sequence[ShortRun]]
+"""The runs of a seed."""
+
 
 @dataclass
 class Exploration:
@@ -33,9 +42,11 @@ class Exploration:
 
     Attributes:
         runs: how many runs were performed and judged, without those that shrink.
+        short_runs: how many of them were short ones (``rumpus.campaigns.short_runs``).
         virtual_seconds: how long they took on their own clocks.
         cpu_seconds: processor time that they took.
-        outcomes: outcome -> number of runs.
+        outcomes: outcome -> number of runs, without short ones: too little happens in most of them
+            for a verdict, but for that something is wrong.
         signatures: of all runs (`rumpus.results.signatures`).
         findings: what has failed.
         errors: runs that could not be performed.
@@ -43,6 +54,7 @@ class Exploration:
 
     findings: Findings
     runs: int = 0
+    short_runs: int = 0
     virtual_seconds: float = 0.0
     cpu_seconds: float = 0.0
     outcomes: dict[str, int] = field(default_factory=dict)
@@ -63,8 +75,8 @@ class Explorer:
         plan: the faults of all runs; None: those of the settings.
         shard: which seeds are taken.
         known: failures that are accepted.
-        profile: the swarm of runs with odd seeds; None: they are like the others. What one kind of
-            plan finds is often not found by the other.
+        profile: of swarm runs and short runs, which take turns with usual ones; None: all runs are
+            alike. What one of these kinds finds is often not found by the others.
         shrink: how many smaller runs to try for each failure; 0: do not shrink.
         clock: seconds, monotonic.
         notify: called when something has changed.
@@ -115,24 +127,36 @@ class Explorer:
             if over() and self.exploration.runs and not underway.done():
                 underway.cancel()
                 break
-            self._note(seed, underway.attempt())
+            for each in self._attempts(underway.result()):
+                self._note(seed, each)
             self._notify(self.exploration)
         return self.exploration
 
+    def _attempts(self, made: Attempt | Sequence[ShortRun]) -> Iterator[Attempt]:
+        """What became of a seed's runs.
+
+        A short run that has ended its process is performed again, alone, which tells more.
+        """
+        if isinstance(made, Attempt):
+            yield made
+            return
+        for run in made:
+            again = run.attempt.outcome is None and run.attempt.exit_code == DEFECT
+            yield submit(self._executor, run.task).result() if again else run.attempt
+
     def _in_order(
         self, seeds: int | None, over: Callable[[], bool]
-    ) -> Iterator[tuple[int, Underway]]:
+    ) -> Iterator[tuple[int, _Underway]]:
         """Seeds and their runs, in order of seeds; further ones are under way until it is over."""
         first = self._settings.seed or 0
         all_seeds = range(first, first + seeds) if seeds is not None else count(first)
         left = (seed for seed in all_seeds if self._shard.has(seed))
-        going: deque[tuple[int, Underway]] = deque()
+        going: deque[tuple[int, _Underway]] = deque()
         wanted = WINDOW * self._jobs
         try:
             while True:
                 for seed in islice(left, max(0, wanted - len(going))):
-                    task = TrialTask(settings=self._settings_of(seed), plan=self._plan)
-                    going.append((seed, submit(self._executor, task)))
+                    going.append((seed, self._begin(seed)))
                 if not going:
                     return
                 yield going.popleft()
@@ -142,8 +166,20 @@ class Explorer:
             for _, underway in going:
                 underway.cancel()
 
+    def _begin(self, seed: int) -> _Underway:
+        settings = self._settings_of(seed)
+        if self._is_short(seed):
+            assert self._profile is not None
+            return submit_short(
+                self._executor, ShortRunsTask(settings=settings, profile=self._profile)
+            )
+        return submit(self._executor, TrialTask(settings=settings, plan=self._plan))
+
+    def _is_short(self, seed: int) -> bool:
+        return self._profile is not None and self._settings.ensemble == "sim" and seed % KINDS == 2
+
     def _settings_of(self, seed: int) -> RunSettings:
-        swarm = self._profile if seed % 2 else None
+        swarm = self._profile if seed % KINDS == 1 else None
         return replace(self._settings, seed=seed, swarm=swarm or self._settings.swarm)
 
     def _note(self, seed: int, attempt: Attempt) -> None:
@@ -158,7 +194,11 @@ class Explorer:
         exploration.runs += 1
         exploration.virtual_seconds += outcome.virtual_seconds
         exploration.cpu_seconds += outcome.cpu_seconds
-        exploration.outcomes[outcome.outcome] = exploration.outcomes.get(outcome.outcome, 0) + 1
+        if self._is_short(seed):
+            exploration.short_runs += 1
+        else:
+            before = exploration.outcomes.get(outcome.outcome, 0)
+            exploration.outcomes[outcome.outcome] = before + 1
         exploration.signatures |= outcome.signatures
         for seen in outcome.seen:
             if seen.promised:
@@ -189,10 +229,13 @@ class Explorer:
         )
 
     def _death(self, seed: int, attempt: Attempt) -> Death:
+        words = command_line(self._settings_of(seed))
+        if self._is_short(seed):  # the plan is in no command line of a run
+            words = [words[0], "explore", *words[2:], "--seeds", "1"]
         return Death(
             seed=seed,
             how=attempt.death,
-            command=" ".join(map(shlex.quote, command_line(self._settings_of(seed)))),
+            command=" ".join(map(shlex.quote, words)),
             clients=self._settings.clients,
             trace=tuple(attempt.trace.splitlines()),
         )

@@ -17,6 +17,9 @@ from rumpus.runs.forks import Branch
 FIRST_S: Final = 0.15
 """The first moment that is looked at, in seconds of load."""
 
+LAST_S: Final = 0.01
+"""The last one, in seconds before the end of the load."""
+
 RESEED_S: Final = 0.001
 
 NEAREST_S: Final = 0.2
@@ -26,7 +29,8 @@ NEAREST_S: Final = 0.2
 class Futures:
     """Measures how likely a case's failure is from each moment of its run.
 
-    A future has the run's past, other random choices, and none of the faults that were to come.
+    A future has the run's past, other random choices, and none of the faults that were to come. At
+    the end of the load no fault is to come any more, and the only future is the run as it was.
 
     Args:
         case: the failure.
@@ -64,10 +68,10 @@ class Futures:
             UsageError, EnvironmentRefusal: a future cannot be performed.
         """
         limit = self._case.task().settings.time_limit
-        last = max(FIRST_S, limit - FIRST_S)
+        last = max(FIRST_S, limit - LAST_S)
         count = max(2, moments)
         width = (last - FIRST_S) / (count - 1)
-        self._look([round(FIRST_S + width * number, 3) for number in range(count)])
+        self._look([*(round(FIRST_S + width * number, 3) for number in range(count)), limit])
         while (step := self._likelihood().step()) is not None:
             before, after = step
             if after - before <= NEAREST_S:
@@ -83,10 +87,14 @@ class Futures:
 
     def _look(self, times: Sequence[float]) -> None:
         """Perform the futures of some moments."""
-        branches = [
-            Branch(at, self._future(at, number)) for at in times for number in range(self._futures)
-        ]
         settings = self._case.task().settings
+        counts = {at: self._futures if at < settings.time_limit else 1 for at in times}
+        branches = [
+            Branch(min(at, settings.time_limit - LAST_S), self._future(at, number))
+            for at, count in counts.items()
+            for number in range(count)
+        ]
+        moments = [at for at, count in counts.items() for _ in range(count)]
         futures = [
             submit_branches(
                 self._executor,
@@ -97,19 +105,21 @@ class Futures:
         ]
         failed = dict.fromkeys(times, 0)
         for first, future in enumerate(futures):
-            for branch, told in zip(branches[first :: self._jobs], future.result(), strict=True):
+            for at, told in zip(moments[first :: self._jobs], future.result(), strict=True):
                 told.attempt.raise_error()
                 assert told.outcome is not None
                 self.runs += 1
                 self.cpu_seconds += told.outcome.cpu_seconds
                 seen = told.outcome.find(self._case.expects, promised=self._case.promised)
-                failed[branch.at] += seen is not None
-        for at in times:
-            self._moments[at] = Moment(at=at, futures=self._futures, failed=failed[at])
+                failed[at] += seen is not None
+        for at, count in counts.items():
+            self._moments[at] = Moment(at=at, futures=count, failed=failed[at])
         self._notify(self._likelihood())
 
     def _future(self, at: float, number: int) -> FaultPlan:
         plan = self._case.plan
+        if at >= self._case.task().settings.time_limit:
+            return plan
         past = [entry for entry in plan.entries if entry.at < at]
         reseed = Entry(
             id=1 + max((entry.id for entry in plan.entries), default=0),

@@ -52,6 +52,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     campaign: dict[str, Any]
     interrupted: bool
     runs: int
+    short_runs: int
     virtual_seconds: float
     cpu_seconds: float
     outcomes: dict[str, int]
@@ -111,6 +112,7 @@ def part_of(
         campaign=dict(campaign),
         interrupted=interrupted,
         runs=explored.runs,
+        short_runs=explored.short_runs,
         virtual_seconds=explored.virtual_seconds,
         cpu_seconds=explored.cpu_seconds,
         outcomes=explored.outcomes,
@@ -193,6 +195,7 @@ def merge(parts: Sequence[Part]) -> Exploration:
     whole = Exploration(Findings())
     for part in parts:
         whole.runs += part.runs
+        whole.short_runs += part.short_runs
         whole.virtual_seconds += part.virtual_seconds
         whole.cpu_seconds += part.cpu_seconds
         whole.signatures.update(part.signatures)

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.util import Finalize
-from typing import Final, NamedTuple, ParamSpec, TypeVar
+from typing import Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from rumpus.campaigns.run_process import (
     ProcessEndedError,
@@ -235,28 +235,32 @@ def _death(ended: ProcessEndedError, *, simulated: bool) -> Attempt:
     return Attempt(error=words, exit_code=DEFECT, trace="\n".join(ended.trace), death=ended.how)
 
 
-class Underway(NamedTuple):
-    """A task that an executor has been given.
+class Underway(Generic[R]):
+    """A call that an executor has been given: it is made in a process of a thread of the executor.
 
-    Attributes:
-        task: the task.
-        future: the executor's.
+    Args:
+        executor: makes it.
+        function: of a module.
+        arguments: its arguments.
     """
 
-    task: TrialTask
-    future: Future[Attempt]
+    def __init__(
+        self, executor: Executor, function: Callable[..., R], /, *arguments: object
+    ) -> None:
+        self._function, self._arguments = function, arguments
+        self._future: Future[R] = executor.submit(function, *arguments)
 
-    def attempt(self) -> Attempt:
-        """What became of it; waits for that.
+    def result(self) -> R:
+        """What it returns; waits for that.
 
-        If the executor has lost the process in which the task was to be performed, and gives it
-        up, it is performed here.
+        If the executor has lost the process in which the call was to be made, and gives it up, it
+        is made here.
 
         Raises:
             EnvironmentRefusal: the executor has given up, or has been lost.
         """
         try:
-            return self.future.result()
+            return self._future.result()
         except CancelledError as error:
             raise EnvironmentRefusal(
                 "whoever performs the runs has gone: is the cluster still there?"
@@ -265,15 +269,15 @@ class Underway(NamedTuple):
             if not _is_loss(error):
                 raise EnvironmentRefusal(f"a run could not be passed on: {error}") from error
         with processes(1) as executor:
-            return executor.submit(perform_apart, self.task, origin()).result()
+            return executor.submit(self._function, *self._arguments).result()
 
     def done(self) -> bool:
         """Whether nobody has to wait for it."""
-        return self.future.done()
+        return self._future.done()
 
     def cancel(self) -> None:
-        """Do not perform it, if it has not begun."""
-        self.future.cancel()
+        """Do not make it, if it has not begun."""
+        self._future.cancel()
 
 
 def _is_loss(error: Exception) -> bool:
@@ -283,9 +287,9 @@ def _is_loss(error: Exception) -> bool:
     return killed or isinstance(error, BrokenExecutor)
 
 
-def submit(executor: Executor, task: TrialTask) -> Underway:
+def submit(executor: Executor, task: TrialTask) -> Underway[Attempt]:
     """Let an executor perform a task."""
-    return Underway(task, executor.submit(perform_apart, task, origin()))
+    return Underway(executor, perform_apart, task, origin())
 
 
 def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt]:
@@ -293,7 +297,7 @@ def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt
     underway = [submit(executor, task) for task in tasks]
     try:
         for each in underway:
-            yield each.attempt()
+            yield each.result()
     finally:
         for each in underway:
             each.cancel()

@@ -19,8 +19,9 @@ def explored_exit_code(explored: Exploration, *, interrupted: bool) -> int:
     """1 if a failure was found, 3 if most runs could not be decided or not all done, else 0."""
     if explored.findings.found or explored.findings.deaths:
         return VIOLATION
-    undecided = explored.runs - explored.outcomes.get("valid", 0)
-    return UNDECIDED if interrupted or 2 * undecided > explored.runs else VALID
+    judged = sum(explored.outcomes.values())
+    undecided = judged - explored.outcomes.get("valid", 0)
+    return UNDECIDED if interrupted or 2 * undecided > judged else VALID
 
 
 def save_cases(explored: Exploration, directory: Path) -> list[Path]:
@@ -85,6 +86,7 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
     ]
     return {
         "runs": explored.runs,
+        "short_runs": explored.short_runs,
         "virtual_seconds": round(explored.virtual_seconds, 3),
         "cpu_seconds": round(explored.cpu_seconds, 3),
         "outcomes": explored.outcomes,
@@ -144,7 +146,8 @@ def explored_status(explored: Exploration, seconds: float | None = None) -> Text
         seconds: how long that took; None: it is not said.
     """
     findings = explored.findings
-    words = [f"{explored.runs} runs", f"{explored.virtual_seconds / 3600:.2f} virtual hours"]
+    short = f" ({explored.short_runs} short ones)" if explored.short_runs else ""
+    words = [f"{explored.runs} runs{short}", f"{explored.virtual_seconds / 3600:.2f} virtual hours"]
     if seconds:
         words.append(f"{explored.runs / seconds:.1f} runs/s")
     words.append(f"coverage {len(explored.signatures)}")

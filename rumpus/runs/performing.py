@@ -78,7 +78,7 @@ class PreparedRun:
     ) -> None:
         find_in_working_directory()
         self._say = say
-        self.workload = _workload(settings.workload)
+        self.workload = known_workload(settings.workload)
         self._own_faults = [find_fault(reference) for reference in settings.fault]
         name = settings.recipe or next(iter(self.workload.catalogue), "")
         self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
@@ -258,7 +258,12 @@ def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
         say(f"the run cannot be sealed: {error}")
 
 
-def _workload(name: str) -> Workload:
+def known_workload(name: str) -> Workload:
+    """A workload by its name or reference.
+
+    Raises:
+        UsageError: there is no such workload.
+    """
     try:
         return find_workload(name)
     except NotFound as error:

@@ -44,7 +44,7 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
         "--seeds",
         type=count(1, 10_000_000),
         metavar="N",
-        help="end after so many runs, of all parts (default: after the budget)",
+        help="end after so many seeds, of all parts (default: after the budget)",
     )
     explore.add_argument(
         "--budget",

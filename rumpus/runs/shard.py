@@ -16,8 +16,8 @@ class Shard:
     of: int = 1
 
     def has(self, seed: int) -> bool:
-        """Whether a seed belongs to the part. Seeds go in pairs: one of each is a swarm run."""
-        return seed // 2 % self.of == self.index
+        """Whether a seed belongs to the part. Seeds go in threes: there are three kinds of run."""
+        return seed // 3 % self.of == self.index
 
     def __str__(self) -> str:
         """As on the command line."""

@@ -1,15 +1,21 @@
 """The parameters of a swarm run: each seed draws its own numbers of clients and servers, and more.
 
+Short runs (``rumpus.campaigns.short_runs``) draw theirs from smaller ones.
+
 What is drawn is a pure function of the seed, the profile and what was asked for. So the command
 that was given repeats the run.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
+import msgspec
+
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import draw_usage, usage_words
+from rumpus.nemesis.registry import FAULTS
 from rumpus.runs.run_settings import RunSettings
 
 CLIENTS: Final = (2, 7)
@@ -24,6 +30,16 @@ SESSION_TIMEOUTS: Final = (1.0, 1.5, 2.0, 3.0, 4.0)
 SESSIONS_IN_LOAD: Final = 5
 """Session timeouts that the load must last, at least."""
 
+SHORT_CLIENTS: Final = (2, 2, 3, 3, 4)
+SHORT_NODES: Final = (1, 3, 3)
+SHORT_SESSION_TIMEOUTS: Final = (1.0, 1.0, 1.5)
+SHORT_LOADS: Final = (3.0, 4.0, 6.0)
+"""What short runs draw theirs from."""
+
+LEAST_THINK_S: Final = 0.1
+MOST_BURST: Final = 2
+"""How often clients of short runs rest: what a run costs is the number of its operations."""
+
 
 def swarm_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
     """What a seed draws for a run: fields of its settings and their values.
@@ -37,7 +53,7 @@ def swarm_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
     timeouts = [each for each in SESSION_TIMEOUTS if each <= most] or SESSION_TIMEOUTS[:1]
     drawn: dict[str, Any] = {
         "clients": rng.randint(*CLIENTS),
-        "nodes": rng.choice(NODES),
+        "nodes": rng.choice(_possible(NODES, settings)),
         "session_timeout": rng.choice(timeouts),
     }
     seed_of_usage = Seed(rng.getrandbits(64))
@@ -48,9 +64,41 @@ def swarm_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
     return chosen
 
 
+def short_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
+    """What a seed draws for short runs: fields of their settings and their values.
+
+    As by ``swarm_settings``, only what was left open is drawn; a load that was asked for is only
+    made shorter.
+    """
+    rng = Random(f"short settings {seed}")
+    drawn: dict[str, Any] = {
+        "clients": rng.choice(SHORT_CLIENTS),
+        "nodes": rng.choice(_possible(SHORT_NODES, settings)),
+        "session_timeout": rng.choice(SHORT_SESSION_TIMEOUTS),
+    }
+    load = min(settings.time_limit, rng.choice(SHORT_LOADS))
+    seed_of_usage = Seed(rng.getrandbits(64))
+    chosen = {name: value for name, value in drawn.items() if _is_open(settings, name)}
+    if _is_open(settings, "usage"):
+        usage = draw_usage(seed_of_usage, chosen.get("session_timeout", settings.session_timeout))
+        restful = msgspec.structs.replace(
+            usage, think=max(usage.think, LEAST_THINK_S), burst=min(usage.burst, MOST_BURST)
+        )
+        chosen["usage"] = usage_words(restful)
+    return {**chosen, "time_limit": load}
+
+
 def with_swarm(settings: RunSettings, seed: int) -> RunSettings:
     """The settings with what the seed draws, if a swarm was asked for."""
     return replace(settings, **swarm_settings(settings, seed)) if settings.swarm else settings
+
+
+def _possible(nodes: Sequence[int], settings: RunSettings) -> Sequence[int]:
+    """Numbers of servers with which at least one kind of fault that was asked for can occur."""
+    asked = [FAULTS[kind] for kind in settings.nemesis or () if kind in FAULTS]
+    if asked and not settings.fault and all(fault.several_nodes for fault in asked):
+        return [number for number in nodes if number > 1]
+    return nodes
 
 
 def _is_open(settings: RunSettings, name: str) -> bool:

@@ -1,12 +1,15 @@
 import json
+from functools import partial
 from itertools import count
 
 import pytest
 
+from rumpus.campaigns import exploring
 from rumpus.campaigns.case import load_case
 from rumpus.campaigns.exploring import WINDOW, Explorer
 from rumpus.campaigns.findings import Failure, explains
 from rumpus.campaigns.merging import merge, part_of
+from rumpus.campaigns.short_runs import ShortRunsTask
 from rumpus.campaigns.tasks import processes
 from rumpus.command_line import main
 from rumpus.results.fingerprint import Fingerprint
@@ -121,7 +124,7 @@ def swarmed():
         recipe="kazoo",
         ensemble="sim",
         clients=2,
-        time_limit=2,
+        time_limit=3,
         seed=0,
         swarm="normal",
         fixed=("clients",),
@@ -137,13 +140,14 @@ def swarmed():
 def test_the_findings_depend_on_the_seeds_alone(swarmed):
     with processes(2) as executor:
         alone = swarmed(executor, jobs=1)
-        # The two runs that fail are of different parts.
-        assert [(each.seed, each.runs) for each in alone.findings.found] == [(1, 2)]
+        # The two runs of the last finding are of different parts.
+        seen = [(each.seed, each.runs) for each in alone.findings.found]
+        assert seen == [(0, 1), (0, 1), (2, 2)]
         parts = [
             part_of(swarmed(executor, jobs=2, shard=shard), shard, {}, interrupted=False)
-            for shard in (Shard(1, 2), Shard(0, 2))
+            for shard in (Shard(2, 3), Shard(0, 3), Shard(1, 3))
         ]
-    assert [len(part.made) for part in parts] == [1, 1]
+    assert [len(part.made) for part in parts] == [1, 3, 0]
     assert plain(merge(parts)) == plain(alone)
 
 
@@ -159,6 +163,66 @@ def test_a_run_that_ends_its_process_is_a_finding(tmp_path, monkeypatch, capsys)
     assert "deadly_recipe.py" in "".join(finding["story"])
     assert finding["again"].startswith(f"rumpus run lock --recipe {recipe} --ensemble sim")
     assert finding["again"].endswith("--seed 6")
+
+
+def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
+    monkeypatch.setattr(exploring, "ShortRunsTask", partial(ShortRunsTask, count=2))
+    settings = RunSettings(
+        argv=(),
+        workload="lock",
+        recipe="tests.rumpus.campaigns.deadly_recipe:Deadly",
+        ensemble="sim",
+        clients=2,
+        time_limit=2.0,
+        nemesis=("client-pause",),
+        seed=2,
+    )
+    with processes(1) as executor:
+        found = Explorer(settings, executor, jobs=1, profile="light").explore(seeds=1)
+    assert (found.runs, found.errors) == (0, [])
+    (death,) = found.findings.deaths
+    assert (death.how, death.runs, death.seed) == ("SIGSEGV", 2, 2)
+    assert death.command.startswith("rumpus explore lock --recipe tests.")
+    assert death.command.endswith("--nemesis client-pause --seed 2 --seeds 1")
+
+
+def test_usual_runs_swarm_runs_and_short_runs_take_turns(inline):
+    settings = RunSettings(
+        argv=(),
+        workload="lock",
+        recipe="fair",
+        ensemble="sim",
+        clients=2,
+        time_limit=2.0,
+        nemesis=("client-pause",),
+        seed=0,
+        fixed=("clients", "nemesis", "time_limit"),
+    )
+    kept = []
+    explorer = Explorer(settings, Kept(inline, kept), jobs=1, profile="light")
+    found = explorer.explore(seeds=6)
+    assert [
+        (each.settings.seed, each.settings.swarm) for each in kept if hasattr(each, "plan")
+    ] == [
+        (0, None),
+        (1, "light"),
+        (3, None),
+        (4, "light"),
+    ]
+    assert [each.settings.seed for each in kept if not hasattr(each, "plan")] == [2, 5]
+    assert (found.runs, found.short_runs, sum(found.outcomes.values())) == (36, 32, 4)
+    assert (found.findings.found, found.errors) == ([], [])
+
+
+class Kept:
+    """Passes calls on, and keeps what is to be performed."""
+
+    def __init__(self, executor, tasks):
+        self._executor, self._tasks = executor, tasks
+
+    def submit(self, function, task, *rest):
+        self._tasks.append(task)
+        return self._executor.submit(function, task, *rest)
 
 
 def test_the_command_tells_and_keeps_what_it_finds(settings, tmp_path, monkeypatch, capsys):

@@ -23,7 +23,7 @@ def parts(tmp_path_factory):
             patch.chdir(place)
             with (place / name).open("w") as file:
                 patch.setattr("sys.stdout", file)
-                options = ["--plan", "plan.json", "--seed", "0", "--seeds", "4", "--json"]
+                options = ["--plan", "plan.json", "--seed", "0", "--seeds", "6", "--json"]
                 assert main([*WORDS.split(), *options, *words]) == 1
         return place / name
 
@@ -46,12 +46,12 @@ def test_parts_are_what_the_whole_is(parts, tmp_path, capsys):
     assert told.pop("cpu_seconds") > 0
     del whole["cpu_seconds"]
     assert told == whole
-    assert told["runs"] == 4
+    assert told["runs"] == 6
     case = load_case(tmp_path / told["findings"][0]["case"])
     assert case.expects.kind == "stuck-waiter"
     assert main(["merge", str(parts["0"]), str(parts["1"])]) == 1
     text = capsys.readouterr().out
-    assert "first at seed 0, in 3 runs" in text
+    assert "first at seed 0, in 4 runs" in text
     assert "stuck-waiter of enter" in text
 
 
