@@ -1,28 +1,32 @@
-"""How much processor time passes until a known failure is seen: seeds against corners.
+"""How much processor time passes until a known failure is seen, by each kind of run.
 
-- *seeds*: what ``rumpus explore`` does: one run for each seed, of 15 virtual seconds with random
-  faults, every other one a swarm run.
+- *seeds*: one run for each seed, of 15 virtual seconds with random faults, every other one a swarm
+  run.
+- *short*: the short runs of ``rumpus explore``, 16 of each seed, forked from one beginning.
 - *corners*: what ``rumpus explore --systematic all`` does, with six operations of each client: one
   small run after the other, each with a fault at every frame. The first two have a fixed usage, the
   others a drawn one.
 
-Both stop at the first run that shows the anomaly. Times are of the processor, medians of some first
-seeds; ``>`` means that it was not seen in that time.
+All stop at the first run that shows the anomaly. Times are of the processor, medians of some first
+seeds; ``>`` means that it was not seen in that time by most of them.
 
 ``python -m benchmarks.detection [--quick]``
 """
 
 import statistics
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import NamedTuple
 
 import msgspec
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.inline_executor import Inline
+from rumpus.campaigns import short_runs
 from rumpus.campaigns.corners import Corners, small_settings
+from rumpus.campaigns.short_runs import ShortRunsTask
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import draw_usage, usage_words
@@ -68,23 +72,43 @@ TARGETS = (
 def measure(scale: Scale) -> Table:
     limit = scale.seconds(LIMIT_S)
     firsts = FIRST_SEEDS[: scale.rounds(len(FIRST_SEEDS))]
-    table = Table("target", "anomaly", "seeds", "runs", "corners", "runs", "ratio")
+    table = Table("target", "anomaly", "seeds", "runs", "short", "runs", "ratio", "corners", "runs")
     for target in TARGETS[: scale.rounds(len(TARGETS))]:
-        by_seeds = [_until(target, _seeds(target, first), limit) for first in firsts]
-        by_corners = [_until(target, _corners(target, first), limit) for first in firsts]
-        left, right = (statistics.median(s for s, _, _ in each) for each in (by_seeds, by_corners))
-        found = [sum(seen for _, _, seen in each) for each in (by_seeds, by_corners)]
-        runs = [statistics.median(n for _, n, _ in each) for each in (by_seeds, by_corners)]
+        seeds, short, corners = (
+            _median([_until(target, way(target, first), limit) for first in firsts])
+            for way in (_seeds, _short, _corners)
+        )
         table.add_row(
             f"{target.name} {target.workload}",
             target.anomaly,
-            f"{'' if found[0] else '> '}{left:.1f} s",
-            f"{runs[0]:g}",
-            f"{'' if found[1] else '> '}{right:.1f} s",
-            f"{runs[1]:g}",
-            f"{left / right:.2f}",
+            str(seeds),
+            f"{seeds.runs:g}",
+            str(short),
+            f"{short.runs:g}",
+            f"{seeds.seconds / short.seconds:.1f}",
+            str(corners),
+            f"{corners.runs:g}",
         )
     return table
+
+
+class Median(NamedTuple):
+    """Medians of some searches, and whether most of them found what they looked for."""
+
+    seconds: float
+    runs: float
+    found: bool
+
+    def __str__(self) -> str:
+        return f"{'' if self.found else '> '}{self.seconds:.1f} s"
+
+
+def _median(searches: Sequence[tuple[float, int, bool]]) -> Median:
+    return Median(
+        statistics.median(seconds for seconds, _, _ in searches),
+        statistics.median(runs for _, runs, _ in searches),
+        2 * sum(found for _, _, found in searches) > len(searches),
+    )
 
 
 def _until(
@@ -104,17 +128,31 @@ def _until(
 
 def _seeds(target: Target, first: int) -> Iterator[TrialOutcome]:
     for seed in count(first):
-        settings = RunSettings(
-            argv=(),
-            workload=target.workload,
-            recipe=target.recipe,
-            ensemble="sim",
-            time_limit=LOAD_S,
-            seed=seed,
-            swarm="normal" if seed % 2 else None,
-            fixed=("time_limit",),
-        )
-        yield perform(TrialTask(settings=settings))
+        settings = _settings(target, seed)
+        swarm = replace(settings, swarm="normal" if seed % 2 else None)
+        yield perform(TrialTask(settings=swarm))
+
+
+def _short(target: Target, first: int) -> Iterator[TrialOutcome]:
+    for seed in count(first):
+        task = ShortRunsTask(settings=_settings(target, seed), profile="normal")
+        for run in short_runs.perform(task):
+            if run.attempt.outcome is None:
+                run.attempt.raise_error()
+            else:
+                yield run.attempt.outcome
+
+
+def _settings(target: Target, seed: int) -> RunSettings:
+    return RunSettings(
+        argv=(),
+        workload=target.workload,
+        recipe=target.recipe,
+        ensemble="sim",
+        time_limit=LOAD_S,
+        seed=seed,
+        fixed=("time_limit",),
+    )
 
 
 def _corners(target: Target, first: int) -> Iterator[TrialOutcome]:

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from rumpus.checker.every_run.timeouts import NEVER_RETURNED
 from rumpus.checker.history import Op, Process
 from rumpus.harness.clients.mailbox import Mailbox, StreamMailbox
 from rumpus.harness.clients.messages import Act, Acted, Open, Perform, Ready, Record, Report
@@ -119,6 +120,8 @@ class Driver:
         self._opening: set[int] = set()
         self._watch_events_due = 0
         self._hung_due = 0
+        self._hung: set[int] = set()
+        """Clients that are killed because their call hangs."""
         self._healing = False
         self._pool: Workers  # from ``open`` on
         self._interpreter: Interpreter  # from ``run`` on
@@ -376,7 +379,11 @@ class Driver:
         if not running.invoked:
             # It may have been called just before the kill, but not before its dispatch.
             self._append(Op(time=min(running.since, killed_at), type="invoke", **lost))
-        self._append(Op(time=self.now(), type="info", error=CLIENT_KILLED, **lost))
+        error = CLIENT_KILLED
+        if client in self._hung:
+            self._hung.discard(client)
+            error = f"{NEVER_RETURNED} after {self._operation_bound / 1e9:g} s"
+        self._append(Op(time=self.now(), type="info", error=error, **lost))
 
     def _note_fault(self, op: Op) -> None:
         value = op.value
@@ -400,6 +407,7 @@ class Driver:
                 and now - running.since > self._operation_bound
                 and self._pool.state(thread) == "running"
             ):
+                self._hung.add(thread)
                 self._pool.kill(thread)
                 # On another thread: a restart waits until this one has opened the client.
                 self._restarts.submit(self._restart, thread)

@@ -217,9 +217,9 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     mutants.add_argument(
         "--shrink",
         type=seconds(0),
-        default=15.0,
+        default=60.0,
         metavar="S",
-        help="with --cases: seconds to spend on shrinking each new case (default: 15)",
+        help="with --cases: seconds to spend on shrinking each new case (default: 60)",
     )
     _add_jobs(mutants)
     add_json(mutants)

@@ -167,6 +167,12 @@ def _table_of(records: Any) -> OperationTable:
     """The operations of records in memory."""
     ops: list[Op] = []
     given = list(records)
+    for index, each in enumerate(given):
+        if not isinstance(each, Op | Mapping):
+            raise UsageError(
+                f"record {index} of the history is a {type(each).__name__}; it must be a rumpus.Op "
+                "or a mapping with process, type, f and value"
+            )
     timed = any(isinstance(each, Op) or "time" in each for each in given)
     for index, record in enumerate(given):
         try:

@@ -136,9 +136,11 @@ class CaseItem(pytest.Item):
 class Trials:
     """What the fixture ``rumpus`` is: ``rumpus.run`` with the options of the command line."""
 
-    def __init__(self, request: pytest.FixtureRequest, record: Any) -> None:
+    def __init__(self, request: pytest.FixtureRequest) -> None:
         self._config = request.config
-        self._record = record
+        # The fixture ``record_property`` does no more than this, and warns that some CI servers do
+        # not read properties of test cases.
+        self._properties: list[tuple[str, object]] = request.node.user_properties
         marker = request.node.get_closest_marker("rumpus")
         self._marked: dict[str, Any] = dict(marker.kwargs) if marker is not None else {}
 
@@ -155,19 +157,21 @@ class Trials:
             if (value := self._config.getoption(f"--rumpus-{name}")) is not None
         }
         result = run(workload, recipe, **{**self._marked, **options, **given})
-        self._record("rumpus_outcome", result.outcome)
-        self._record("rumpus_seed", result.seed)
-        self._record("rumpus_command", result.command)
-        self._record("rumpus_kazoo", result.versions["kazoo"])
+        self._properties += [
+            ("rumpus_outcome", result.outcome),
+            ("rumpus_seed", result.seed),
+            ("rumpus_command", result.command),
+            ("rumpus_kazoo", result.versions["kazoo"]),
+        ]
         if result.report is not None:
-            self._record("rumpus_report", str(result.report))
+            self._properties.append(("rumpus_report", str(result.report)))
         return result
 
 
 @pytest.fixture
-def rumpus(request: pytest.FixtureRequest, record_property: Any) -> Trials:
+def rumpus(request: pytest.FixtureRequest) -> Trials:
     """Puts coordination recipes on trial: ``rumpus.run("lock", recipe=MyLock).assert_valid()``."""
-    return Trials(request, record_property)
+    return Trials(request)
 
 
 @pytest.fixture

@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.every_run.timeouts import gave_up
 from rumpus.checker.history import History, Operation, final_phase
 from rumpus.checker.verdict import CheckResult, Requirement
+
+MOST_TOLD: Final = 3
+"""How many calls that never returned are named."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,21 @@ class FinalPhase:
         """Note that a client called in vain: ``stuck-waiter`` unless another kind is given."""
         last = calls[-1].completion or calls[-1].invoke
         waited = (last.time - calls[0].invoke.time) / 1e9
+        endless = [
+            each
+            for each in self.history.operations()
+            if gave_up(each) and each.invoke.time < last.time and each not in calls
+        ]
+        words = [f"c{self.history.caller(each)}'s {each.invoke.f}" for each in endless[:MOST_TOLD]]
+        never = f"; never returned: {', '.join(words)}" if words else ""
         self.result.anomalies.append(
             anomaly_of(
                 self.history,
                 kind or "stuck-waiter",
                 f"c{client} {what}, for {waited:.1f} s with every fault healed "
-                f"({calls[-1].outcome}: {last.error or 'no answer'})",
+                f"({calls[-1].outcome}: {last.error or 'no answer'}){never}",
                 *calls,
+                *endless[:MOST_TOLD],
             )
         )
 

@@ -7,13 +7,16 @@ the timeout, while the client ran, it was connected, the ensemble had a leader, 
 force on the servers or on this client. A stretch longer than the grace makes the call overdue.
 Faults on other clients are no excuse: what the call waits for may not come, but it can give up.
 
+A call without a timeout may take as long as something is in its way. It is too late if the harness
+had to kill its client to end it (``NEVER_RETURNED``) and ``ENDLESS_NS`` of it were calm.
+
 Too early: a call that ended with the error ``TIMED_OUT`` must have lasted as long as its timeout.
 No fault excuses it if it did not, for no fault makes time pass faster.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rumpus.checker.anomalies import anomaly_of, at, seconds_waited
 from rumpus.checker.every_run.downtime import Span, disconnected, leaderless
@@ -31,6 +34,12 @@ MARGIN_NS = 500_000_000
 TIMED_OUT = "timed out"
 """The error of an operation that gave up because its timeout was over, and for no other reason."""
 
+NEVER_RETURNED = "the client was killed: its call had not returned"
+"""How the error of a call begins that the harness has given up."""
+
+ENDLESS_NS = 20_000_000_000
+"""How long a call without a timeout may go on without anything in its way."""
+
 EARLY = 0.9
 """What part of its timeout a call must have lasted: a client's clock may run fast."""
 
@@ -39,7 +48,7 @@ EARLY_NS = 100_000_000
 
 
 def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
-    """Judge every call whose value has a ``timeout``; see the module.
+    """Judge every call whose value has a ``timeout``, and every endless one; see the module.
 
     Args:
         history: the run.
@@ -55,6 +64,8 @@ def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResul
         call, done = operation
         timeout = patience(call)
         if timeout is None:
+            if gave_up(operation):
+                result.anomalies += _endless(history, operation, spans)
             continue
         timed += 1
         due = call.time + round(timeout * 1e9)
@@ -90,6 +101,36 @@ def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResul
             )
     result.stats = {"calls_with_a_timeout": timed, "longest_calm_overrun_ms": longest / 1e6}
     return result
+
+
+def gave_up(operation: Operation) -> bool:
+    """Whether the harness has given a call up, and killed its client."""
+    done = operation.completion
+    return done is not None and (done.error or "").startswith(NEVER_RETURNED)
+
+
+def _endless(
+    history: History, operation: Operation, spans: Mapping[int, Sequence[Span]]
+) -> Iterator[Anomaly]:
+    client = history.caller(operation)
+    done = operation.completion
+    assert done is not None, "the harness has given it up"
+    called = operation.invoke.time
+    start, stop = longest_calm(spans.get(client, []), called, done.time)
+    if stop - start > ENDLESS_NS:
+        yield Anomaly(
+            kind="overdue-call",
+            description=(
+                f"c{client}'s {operation.invoke.f}, called at {at(history, called)}, did not "
+                f"return; for {(stop - start) / 1e9:.1f} s its process ran, it was connected, and "
+                "there was no fault"
+            ),
+            ops=operation.indices,
+            clients=[client],
+            start=start,
+            end=stop,
+            length_ms=(stop - start) / 1e6,
+        )
 
 
 def _early(history: History, operation: Operation, timeout: float) -> Anomaly:

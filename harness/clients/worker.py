@@ -66,6 +66,10 @@ class Channel:
         except OSError:
             os._exit(1)
 
+    def close(self) -> None:
+        """Close this process's end: nothing can be sent, and nothing arrives any more."""
+        self._stream.close()
+
     def receive(self) -> Any:
         """The next message, None when the control process has closed the channel."""
         while not self._ready:
@@ -86,13 +90,18 @@ def end_with_parent_thread() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
 
 
-def end_with_parent(parent: int) -> None:
-    """Make sure that this process does not outlive its control process.
+def end_with_parent(parent: int, *, of_its_thread: bool = True) -> None:
+    """Make sure that this process does not outlive its parent, the control process for most.
 
-    On Linux the kernel sends SIGKILL, which also reaches a stopped process, when the thread
-    that started this process ends. For other systems a thread checks every second.
+    A thread checks every second.
+
+    Args:
+        parent: its process id.
+        of_its_thread: whether the kernel sends SIGKILL, too, which also reaches a stopped process,
+            as soon as the thread ends that started this process (on Linux).
     """
-    end_with_parent_thread()
+    if of_its_thread:
+        end_with_parent_thread()
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -102,12 +111,27 @@ def end_with_parent(parent: int) -> None:
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
+def keep_apart(channel: Channel) -> None:
+    """Let copies of this process that a recipe makes (``os.fork``) have no part in the run.
+
+    A copy that goes on like its original ends as soon as it would speak to the control process. Any
+    other ends within seconds of its original.
+    """
+
+    def in_copy() -> None:
+        channel.close()
+        end_with_parent(os.getppid(), of_its_thread=False)
+
+    os.register_at_fork(after_in_child=in_copy)
+
+
 def main() -> None:
     """Receive the assignment and obey commands until the channel ends."""
     # Ctrl-C goes to the whole process group; when to stop is the control process's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(os.getppid())
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    keep_apart(channel)
     assignment = channel.receive()
     if not isinstance(assignment, Assignment):
         sys.exit("a worker is started by rumpus, not by hand")

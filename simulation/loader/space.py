@@ -83,10 +83,15 @@ class Space(Runtime):
         self.builtins: dict[str, Any] = {
             **builtins.__dict__,
             "__import__": self._import,
+            **({} if stdout is None else {"print": self._print}),
             "set": OrderedSet,
             "frozenset": OrderedFrozenSet,
             HIDDEN_NAME: OrderedSet,
         }
+
+    def _print(self, *objects: object, file: Any = None, **named: Any) -> None:
+        """``print`` writes to the process's own standard output unless a file is given."""
+        print(*objects, file=self.load("sys").stdout if file is None else file, **named)
 
     def is_private(self, name: str) -> bool:
         """Whether the process gets its own copy of a module."""

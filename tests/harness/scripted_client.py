@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 from rumpus.harness.clients.client_body import Outcome
 
@@ -26,6 +27,8 @@ class ScriptedClient:
             raise RuntimeError(value)
         elif f == "unsure":
             return Outcome("info", error="no answer")
+        elif f == "fork":
+            self._fork(Path(value))
         elif f == "crash":
             os._exit(3)
         elif f == "act":
@@ -38,6 +41,17 @@ class ScriptedClient:
             self._held = False
             return Outcome("fail", error="lost")
         return Outcome("ok", value)
+
+    def _fork(self, pids):
+        """One copy goes on as this process does, another one sleeps."""
+        for sleeps in (False, True):
+            if pid := os.fork():
+                with pids.open("a") as file:
+                    print(pid, file=file)
+            elif sleeps:
+                time.sleep(600)
+            else:
+                break
 
 
 def build(**_options):

@@ -20,6 +20,7 @@ from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
 from rumpus.workloads.contests.lock import WORDS
 from tests.harness.listing_sink import ListingSink
+from tests.rumpus.campaigns.running import is_running
 
 SECOND = 1_000_000_000
 
@@ -233,6 +234,18 @@ def test_an_operation_that_never_returns_ends_unknown(scene):
     history = scene(operation_bound=0.5).run(gen.on_clients(Invocation("sleep", 60)))
     (hung,) = history.operations()
     assert hung.outcome == "info"
+    assert hung.completion.error == "the client was killed: its call had not returned after 0.5 s"
+
+
+def test_a_copy_of_a_client_has_no_part_in_the_run_and_does_not_stay(scene, eventually, tmp_path):
+    steps = gen.sequence(
+        Invocation("fork", str(tmp_path / "stays")), Invocation("noop", 7), Invocation("noop", 8)
+    )
+    history = scene().run(gen.on_clients(steps))
+    assert [op.completion.value for op in history.operations()][1:] == [7, 8]
+    pids = [int(line) for line in (tmp_path / "stays").read_text().split()]
+    assert len(pids) == 2
+    eventually(lambda: not any(map(is_running, pids)), within=20)
 
 
 def test_a_wish_to_stop_heals_first_and_ends_when_all_have_ended(scene):

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
-from rumpus.consoles import shown
+from rumpus.consoles import answers, shown
 
 TALK = """
 import sys
@@ -79,3 +80,10 @@ def test_a_path_below_here_is_shown_from_here(tmp_path, monkeypatch):
     assert shown(tmp_path / "runs" / "lock") == Path("runs/lock")
     assert shown(Path("runs/lock")) == Path("runs/lock")
     assert shown(Path("/elsewhere/lock")) == Path("/elsewhere/lock")
+
+
+def test_names_with_colons_are_printed_as_they_are(capsys):
+    words = "mypackage.locks:lock: and :factory:"
+    answers().print(words)
+    answers().print(Text(words))
+    assert capsys.readouterr().out.splitlines() == [words, words]

@@ -1,6 +1,7 @@
 """rumpus.check: a history in memory or in a file, decided by a model of rumpus or of the user."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -96,6 +97,11 @@ def test_a_sequential_history_is_valid_exactly_if_the_read_sees_the_maximum(writ
     ("records", "model", "words"),
     [
         ([], "register", "no operations of clients"),
+        (
+            [SimpleNamespace(process=0)],
+            "register",
+            "record 0 .* is a SimpleNamespace; .* rumpus.Op",
+        ),
         ([{"process": 0}], "register", "record 0 of the history: .*`type`"),
         ([{**WRITES[0], "value": {1, 2}, "x": object()}], "register", "record 0"),
         (WRITES[1:2], "register", "without having called it"),

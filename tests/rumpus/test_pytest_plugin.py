@@ -62,6 +62,17 @@ def test_a_failure_shows_the_verdict_and_no_traceback_of_ours(pytest_in, tmp_pat
     assert (tmp_path / told["rumpus_report"]).exists()
 
 
+def test_properties_make_no_warning(pytest_in, tmp_path):
+    test = """
+        def test_my_lock(rumpus):
+            rumpus.run("lock", time_limit=1, clients=2, nemesis=[], seed=0)
+        """
+    done = pytest_in(test, "-W", "error", "--junitxml", "junit.xml")
+    assert done.returncode == 0, done.stdout
+    case = ET.parse(tmp_path / "junit.xml").find(".//testcase")
+    assert "rumpus_command" in {each.get("name") for each in case.iter("property")}
+
+
 def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
     test = """
         import pytest

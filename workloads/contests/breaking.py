@@ -130,7 +130,7 @@ class Deaths:
         value = came.value if came is not None and isinstance(came.value, dict) else {}
         if "identity" in value:
             self.living[client] = value["identity"]
-        if came is not None and (came.error == CLIENT_KILLED or came.f == "die"):
+        if came is not None and ((came.error or "").startswith(CLIENT_KILLED) or came.f == "die"):
             identity = self.living.pop(client, None)
             if identity is not None:
                 self.dead.append(identity)

@@ -66,7 +66,7 @@ def referred(reference: str) -> Any:
     module_name, _, attributes = reference.partition(":")
     try:
         found = __import__(module_name, fromlist=["__name__"])
-    except Exception as error:  # whatever a user's module raises
+    except (Exception, SystemExit) as error:  # whatever a user's module raises
         raise NotFound(
             f"{module_name!r} cannot be imported ({type(error).__name__}: {error}): run rumpus "
             "where `python -c 'import ...'` finds it, or install it beside rumpus"

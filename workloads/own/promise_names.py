@@ -52,8 +52,8 @@ def with_names(usual: Promises, names: Collection[str]) -> Promises:
     for name in names:
         if name not in NAMES and name not in ANOMALIES:
             raise ValueError(
-                f"unknown promise {name!r}; there are {', '.join(NAMES)}, and the anomalies of "
-                "docs/verdicts.md, each of which can be promised never to happen"
+                f"unknown promise {name!r}; there are {', '.join(NAMES)}, and any kind of anomaly "
+                f"can be promised never to happen: {', '.join(ANOMALIES)}"
             )
         prevents |= NAMES.get(name, {name})
     return replace(

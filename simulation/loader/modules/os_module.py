@@ -22,6 +22,15 @@ _REFUSED = (
     "spawnve", "spawnvp", "spawnvpe", "system", "wait", "wait3", "wait4", "waitid", "waitpid",
 )  # fmt: skip
 
+HARMLESS = (0, signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGPIPE)
+"""Signals that are ignored if no handler is registered; Python ignores SIGPIPE."""
+
+FATAL = frozenset(signal.valid_signals()).difference(
+    HARMLESS,
+    (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT),
+)
+"""Signals that end a process that has registered no handler. Handlers are never called here."""
+
 
 def build(runtime: Runtime) -> ModuleType:
     """The ``os`` of a process."""
@@ -40,14 +49,14 @@ def build(runtime: Runtime) -> ModuleType:
                 break
         else:
             raise broken(errno.ESRCH)
-        if sig == signal.SIGSTOP:
+        if sig in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
             other.freeze()
         elif sig == signal.SIGCONT:
             other.thaw()
-        elif sig in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        elif sig in FATAL:
             other.kill()
-        elif sig != 0:
-            raise broken(errno.EPERM)
+        elif sig not in HARMLESS:
+            raise broken(errno.EINVAL)
 
     def pipe_end(number: int) -> PipeEnd:
         found = runtime.files.find(number)
@@ -55,14 +64,25 @@ def build(runtime: Runtime) -> ModuleType:
             raise broken(errno.EINVAL)
         return found
 
+    streams = {0: None, 1: runtime.stdout, 2: runtime.stderr} if runtime.stdout else {}
+    """The process's own standard streams. It reads nothing, as clients of real runs do."""
+
     def read(fd: int, n: int, /) -> bytes:
+        if fd in streams:
+            return b""
         return os.read(fd, n) if fd < FIRST_NUMBER else pipe_end(fd).read(n)
 
     def write(fd: int, data: Any, /) -> int:
+        if fd in streams:
+            if (stream := streams[fd]) is not None:
+                stream.write(bytes(data).decode(errors="replace"))
+            return len(data)
         return os.write(fd, data) if fd < FIRST_NUMBER else pipe_end(fd).write(data)
 
     def close(fd: int) -> None:
-        if fd < FIRST_NUMBER:
+        if fd in streams:
+            streams[fd] = None
+        elif fd < FIRST_NUMBER:
             os.close(fd)
         else:
             runtime.files.find(fd).close()

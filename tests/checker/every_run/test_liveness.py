@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.every_run.liveness import check_liveness
+from rumpus.checker.every_run.timeouts import NEVER_RETURNED
 from rumpus.checker.holds import Words
 from tests.checker.recorded import Recorded
 
@@ -88,3 +89,12 @@ def test_a_look_that_failed_leaves_orphans_open():
     assert result.unknown == [
         "no client could look whether nodes were left behind (ConnectionLoss)"
     ]
+
+
+def test_calls_that_never_returned_are_named_with_a_client_that_is_stuck():
+    recorded = Recorded(clients=2).add(1, 0, "invoke", "release")
+    recorded.add(4, 0, "info", "release", error=f"{NEVER_RETURNED} after 45 s")
+    recorded.add(10, "control", "info", "phase", {"phase": "final", "healed": True})
+    (stuck,) = check(inspected(tried(tried(recorded, 2), 1, "fail"))).anomalies
+    assert stuck.description.endswith("(fail: late); never returned: c0's release")
+    assert {0, 1} <= set(stuck.ops)

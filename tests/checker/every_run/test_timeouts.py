@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.every_run.timeouts import NEVER_RETURNED, check_timeouts
 from tests.checker.recorded import MS, Recorded
 
 DUE = 1000 + 200  # called at 1 s, with a timeout of 0.2 s
@@ -117,3 +117,27 @@ def test_a_call_whose_time_was_up_has_taken_it(until, error, early):
 def test_no_fault_makes_the_time_of_a_call_shorter():
     recorded = fault(waiting(until=1050), 900, 1100)
     assert [anomaly.kind for anomaly in overdue(recorded)] == ["early-timeout"]
+
+
+def endless(recorded):
+    recorded = recorded.session(0, 0, "connected", session="0x1").add(1000, 0, "invoke", "release")
+    error = f"{NEVER_RETURNED} after 45 s"
+    return recorded.add(46_000, 0, "info", "release", error=error).end(47_000)
+
+
+def test_a_call_without_a_timeout_that_had_to_be_given_up_is_overdue():
+    (anomaly,) = overdue(endless(Recorded(1)))
+    assert (anomaly.kind, anomaly.clients, anomaly.length_ms) == ("overdue-call", [0], 45_000)
+    assert "c0's release, called at 1.000 s, did not return" in anomaly.description
+
+
+def test_what_was_in_the_way_of_an_endless_call_excuses_it():
+    recorded = fault(Recorded(1).session(0, 0, "connected", session="0x1"), 15_000, 30_000)
+    assert overdue(endless(recorded)) == []
+
+
+def test_a_call_whose_client_a_fault_killed_is_not_endless():
+    recorded = Recorded(1).session(0, 0, "connected", session="0x1")
+    recorded.add(1000, 0, "invoke", "release")
+    recorded.add(46_000, 0, "info", "release", error="the client was killed")
+    assert overdue(recorded.end(47_000)) == []

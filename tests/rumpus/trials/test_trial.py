@@ -115,12 +115,15 @@ def test_classes_in_classes_are_found(put_on_trial):
         (lambda *_: None, "inside a function"),
         (locks.MendedLock(None, "/"), "no class and no function"),
         ("nowhere:Lock", "'nowhere' cannot be imported"),
+        ("a_script:Lock", "'a_script' cannot be imported (SystemExit: 5)"),
         ("tests.rumpus.trials.outsiders_locks:Nothing", "has no 'Nothing'"),
         ("tests.rumpus.trials.outsiders_locks:time", "no class and no function"),
         ("faire", "unknown recipe 'faire' of workload lock; there are fair,"),
     ],
 )
-def test_what_is_no_recipe_is_refused(put_on_trial, recipe, words):
+def test_what_is_no_recipe_is_refused(put_on_trial, recipe, words, tmp_path, monkeypatch):
+    (tmp_path / "a_script.py").write_text("import sys\n\nsys.exit(5)\n")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError) as refused:
         put_on_trial(recipe)
     assert words in str(refused.value)

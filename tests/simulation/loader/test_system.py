@@ -1,4 +1,5 @@
 import errno
+import io
 import os
 import signal
 
@@ -194,3 +195,47 @@ def test_another_protocol_than_tcp_is_refused(world):
     for kind in ((module.AF_INET, module.SOCK_DGRAM), (module.AF_UNIX, module.SOCK_STREAM)):
         with pytest.raises(Forbidden, match="for another protocol than TCP"):
             module.socket(*kind)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1])
+def test_signals_that_end_a_real_process_end_a_simulated_one(world, number):
+    victim = world.space(host="victim").process
+    world.space(host="b").load("os").kill(victim.pid, number)
+    assert victim.dead
+
+
+@pytest.mark.parametrize("number", [signal.SIGCHLD, signal.SIGWINCH, signal.SIGPIPE])
+def test_signals_that_a_real_process_ignores_do_nothing(world, number):
+    victim = world.space(host="victim").process
+    world.space(host="b").load("os").kill(victim.pid, number)
+    assert not victim.dead
+    assert not victim.frozen
+
+
+def test_what_is_no_signal_is_refused(world):
+    victim = world.space(host="victim").process
+    with pytest.raises(OSError, match="Invalid argument"):
+        world.space(host="b").load("os").kill(victim.pid, 999)
+
+
+def test_what_a_program_prints_goes_to_its_own_streams(world, capfd):
+    out, err = io.StringIO(), io.StringIO()
+    world.run(
+        """
+        import os, sys
+        def main():
+            print("one", "two", sep="-")
+            print("to err", file=sys.stderr)
+            os.write(1, b"raw")
+            os.write(2, b"raw err")
+            assert os.read(0, 10) == b""
+            for number in (0, 1, 2):
+                os.close(number)
+            assert os.write(1, b"lost") == 4
+        """,
+        stdout=out,
+        stderr=err,
+    )
+    assert (out.getvalue(), err.getvalue()) == ("one-two\nraw", "to err\nraw err")
+    os.write(1, b"ours")  # it is still open
+    assert capfd.readouterr() == ("ours", "")
