@@ -93,7 +93,7 @@ def check(
 
     Args:
         history: a file, or a run's directory, in any format of docs/history-format.md; or records,
-            as objects with ``process``, ``type`` (invoke, ok, fail or info), ``f``, ``value``,
+            each a mapping with ``process``, ``type`` (invoke, ok, fail or info), ``f``, ``value``,
             ``error`` and ``time`` in nanoseconds. If no record has a time, each happened after the
             one before.
         model: a model's name (docs/models.md), ``package.module:Class``, or a subclass of
