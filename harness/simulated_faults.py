@@ -7,7 +7,7 @@ is None, faults that need it are refused by name (``nemesis.registry.require``).
 """
 
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -38,13 +38,17 @@ class RequestTrigger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     milliseconds: float = 1000.0
 
 
+SWITCH: Final = "switch"
+
+
 class FrameSeen(NamedTuple):
     """A frame that has come to a client's links.
 
     Attributes:
         time: monotonic nanoseconds.
         client: whose.
-        what: the name of a request (``create``), ``reply`` or ``event``.
+        what: the name of a request (``create``), ``reply`` or ``event``; ``SWITCH`` for a thread
+            that was to run (``ClientMachines.switches``).
     """
 
     time: int
@@ -112,6 +116,20 @@ class ClientMachines(Protocol):
 
     def stalled(self, client: int) -> str | None:
         """Which of its threads is stalled; None if none is."""
+
+    def hold_back(self, client: int, number: int, seconds: float) -> ArmedTrigger:
+        """Keep the client's thread from running for a while that is the n-th to run from now on.
+
+        The harness's own threads do not count.
+
+        Args:
+            client: its number.
+            number: which switch; 1: the next.
+            seconds: for how long.
+        """
+
+    def switches(self) -> list[FrameSeen]:
+        """The threads of all clients that were to run since this was first called."""
 
     def skew_clock(self, client: int, *, step: float, rate: float) -> None:
         """Set its wall clock ``step`` seconds forward; its clocks then run at this rate."""

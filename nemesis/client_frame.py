@@ -4,20 +4,16 @@ Frames are requests, replies and watch events. Times within a fraction of a mill
 difference to a run, but before or after which frame a fault begins does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from msgspec import Meta
 
-from rumpus.nemesis.client_fault import ClientFault
+from rumpus.nemesis.armed_fault import ArmedFault
 from rumpus.nemesis.fault import Draft, FaultOptions, Turn
-from rumpus.nemesis.fault_context import Finding, NeverActed
 from rumpus.nemesis.targets import Targets
-
-if TYPE_CHECKING:
-    from rumpus.harness.simulated_faults import ArmedTrigger
 
 FrameAction = Literal["lose", "reset", "silence", "freeze", "stall"]
 """What happens at a frame. ``lose``: it is swallowed and its connection reset. Otherwise it passes.
@@ -64,12 +60,8 @@ class FrameOptions(FaultOptions, frozen=True, kw_only=True):
     number: Annotated[int, Meta(ge=1)] = 1
 
 
-class ClientFrame(ClientFault):
-    """Arm a trigger for the n-th frame of each client chosen.
-
-    The fault is in force once all triggers are armed, and counts as healed only if at least one of
-    them has acted.
-    """
+class ClientFrame(ArmedFault):
+    """Arm a trigger for the n-th frame of each client chosen."""
 
     kind = "client-frame"
     summary = (
@@ -82,10 +74,7 @@ class ClientFrame(ClientFault):
     usual = False
     drawn = False
     takes = FrameOptions
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._armed: dict[int, ArmedTrigger] = {}
+    awaited = "frame"
 
     @classmethod
     def draw(cls, turn: Turn) -> Draft:
@@ -96,11 +85,15 @@ class ClientFrame(ClientFault):
         }
         return Draft(Targets(role="one"), options)
 
+    def words(self) -> str:
+        """What happens at which frame."""
+        return f"{self.options.how} at frame {self.options.number}"
+
     def inject(self) -> None:
         """Arm the triggers."""
         how, links = self.options.how, self.context.trigger_links
         for client in self.chosen:
-            self._armed[client] = links.arm_frame(
+            self.armed[client] = links.arm_frame(
                 client,
                 self.options.number,
                 partial(self._act, client),
@@ -118,38 +111,16 @@ class ClientFrame(ClientFault):
         elif how == "stall":
             context.client_machines.stall(client, MAIN)
 
-    def in_force(self) -> Finding:
-        """All triggers are armed."""
-        detail = f"{self.options.how} at frame {self.options.number}"
-        return Finding(bool(self._armed) and len(self._armed) == len(self.chosen), detail)
-
     def heal(self) -> None:
         """Withdraw the triggers, and undo what they did."""
-        context = self.context
-        for client, armed in self._armed.items():
-            armed.withdraw()
+        super().heal()
+        context, how = self.context, self.options.how
+        for client, armed in self.armed.items():
             if armed.acted is None:
                 continue
-            how = self.options.how
             if how == "freeze" and context.clients.state(client) == "paused":
                 context.clients.resume(client)
             elif how == "silence":
                 context.links.heal(client)
             elif how == "stall":
                 context.client_machines.unstall(client)
-
-    def healed(self, timeout: float) -> Finding:
-        """At least one trigger has acted, and all clients are connected."""
-        back = super().healed(timeout)
-        struck = self._struck()
-        if back.ok and not struck:
-            return NeverActed(False, "nothing happened: no such frame came")
-        return Finding(back.ok, f"struck: {', '.join(struck) or 'none'}; {back.detail}")
-
-    def record(self) -> dict[str, Any]:
-        """What happened to whom so far."""
-        how = f"{self.options.how} at frame {self.options.number}"
-        return {"how": how, "struck": self._struck()}
-
-    def _struck(self) -> Sequence[str]:
-        return [f"c{c}" for c, armed in self._armed.items() if armed.acted is not None]

@@ -10,11 +10,10 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from rumpus.harness.links.zookeeper_frames import REQUESTS
-from rumpus.harness.simulated_faults import ArmedTrigger, RequestAction, RequestTrigger
-from rumpus.nemesis.client_fault import ClientFault
+from rumpus.harness.simulated_faults import RequestAction, RequestTrigger
+from rumpus.nemesis.armed_fault import ArmedFault
 from rumpus.nemesis.entry import one_of
 from rumpus.nemesis.fault import Draft, LinkOptions, Turn
-from rumpus.nemesis.fault_context import Finding, NeverActed
 from rumpus.nemesis.targets import Targets
 
 ACTIONS: tuple[RequestAction, ...] = ("drop-reply", "hold-reply", "cut-before", "cut-after")
@@ -41,12 +40,8 @@ class RequestOptions(LinkOptions, frozen=True, kw_only=True):
         one_of("options.request", self.request, tuple(REQUESTS))
 
 
-class ClientRequest(ClientFault):
-    """Arm a trigger for the n-th request of a kind of each client chosen.
-
-    A trigger acts when that request comes. So the fault is in force once all triggers are armed,
-    and counts as healed only if at least one trigger has acted.
-    """
+class ClientRequest(ArmedFault):
+    """Arm a trigger for the n-th request of a kind of each client chosen."""
 
     kind = "client-request"
     summary = (
@@ -57,12 +52,12 @@ class ClientRequest(ClientFault):
     needs = "simulation"
     usual = False
     takes = RequestOptions
+    awaited = "request"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         options = self.options
         self.trigger = RequestTrigger(options.how, options.request, options.number, options.hold)
-        self._armed: dict[int, ArmedTrigger] = {}
 
     @classmethod
     def draw(cls, turn: Turn) -> Draft:
@@ -83,36 +78,16 @@ class ClientRequest(ClientFault):
     def inject(self) -> None:
         """Arm the triggers."""
         for client in self.chosen:
-            self._armed[client] = self.context.trigger_links.arm(
+            self.armed[client] = self.context.trigger_links.arm(
                 client, self.trigger, self.options.nodes
             )
 
-    def in_force(self) -> Finding:
-        """All triggers are armed."""
+    def words(self) -> str:
+        """What is done about which request."""
         trigger = self.trigger
-        detail = f"{trigger.action} of {trigger.request} number {trigger.number}"
-        return Finding(bool(self._armed) and len(self._armed) == len(self.chosen), detail)
-
-    def heal(self) -> None:
-        """Withdraw the triggers."""
-        for armed in self._armed.values():
-            armed.withdraw()
-
-    def healed(self, timeout: float) -> Finding:
-        """At least one trigger has acted, and all clients are connected."""
-        back = super().healed(timeout)
-        struck = self._struck()
-        if back.ok and not struck:
-            return NeverActed(False, "no request was affected: no such request came")
-        return Finding(back.ok, f"struck: {', '.join(struck) or 'none'}; {back.detail}")
+        return f"{trigger.action} of {trigger.request} number {trigger.number}"
 
     def record(self) -> dict[str, Any]:
         """What was done to which request, and whose requests were affected so far."""
-        return {
-            "how": self.trigger.action,
-            "request": self.trigger.request,
-            "struck": self._struck(),
-        }
-
-    def _struck(self) -> list[str]:
-        return [f"c{c}" for c, armed in self._armed.items() if armed.acted is not None]
+        trigger = self.trigger
+        return {"how": trigger.action, "request": trigger.request, "struck": self.struck()}

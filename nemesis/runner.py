@@ -20,7 +20,7 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.harness.links.links import Links
 from rumpus.harness.own_client import open_client
-from rumpus.harness.simulated_faults import TriggerLinks
+from rumpus.harness.simulated_faults import ClientMachines, TriggerLinks
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault
@@ -176,6 +176,11 @@ class Nemesis:
     def trigger_links(self) -> TriggerLinks:
         """The links, where they are simulated."""
         return self._context.trigger_links
+
+    @property
+    def client_machines(self) -> ClientMachines:
+        """The clients' threads and clocks, where they are simulated."""
+        return self._context.client_machines
 
     def replan(self, plan: FaultPlan) -> None:
         """Go on with another plan.

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rumpus.harness.simulated_faults import DiskTrouble
-from rumpus.simulation.kernel.clock import Clock
+from rumpus.harness.simulated_faults import SWITCH, DiskTrouble, FrameSeen
+from rumpus.simulation.kernel.clock import BOOT, Clock
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.network.network import Network
@@ -12,6 +12,9 @@ from rumpus.simulation.zookeeper.cluster import Cluster
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Task
+
+HARNESS_THREADS = frozenset({"belief"})
+"""Threads of clients' processes that are not the recipe's."""
 
 SLOWNESS = 50.0
 """The factor by which a slow disk's fsync takes longer."""
@@ -90,12 +93,20 @@ class SimClientMachines:
         process: returns a client's present process.
         told: called with a client and ``paused`` or ``resumed``, for the history: a checker must
             know that such a client may learn late that its state has changed.
+        clients: how many there are.
     """
 
-    def __init__(self, process: Callable[[int], Process], told: Callable[[int, str], None]) -> None:
+    def __init__(
+        self,
+        process: Callable[[int], Process],
+        told: Callable[[int, str], None],
+        clients: int,
+    ) -> None:
         self._process = process
         self._told = told
         self._stalled: dict[int, Task] = {}
+        self._clients = clients
+        self._log: list[FrameSeen] | None = None
 
     def stall(self, client: int, choice: float) -> str:
         """Keep one of a client's threads from running, perhaps the main thread; return its name."""
@@ -119,6 +130,27 @@ class SimClientMachines:
         task = self._stalled.get(client)
         return None if task is None or task.process.dead else task.name
 
+    def hold_back(self, client: int, number: int, seconds: float) -> "HeldSwitch":
+        """Keep the thread from running for a while that is the n-th to run from now on."""
+        held = HeldSwitch(number, round(seconds * SECOND))
+        self._watch(client).held.append(held)
+        return held
+
+    def switches(self) -> list[FrameSeen]:
+        """The threads of all clients that were to run since this was first called."""
+        if self._log is None:
+            self._log = []
+            for client in range(self._clients):
+                self._watch(client).log = self._log
+        return list(self._log)
+
+    def _watch(self, client: int) -> "SwitchWatch":
+        """Watch the threads of a client's present process."""
+        process = self._process(client)
+        if not isinstance(process.at_ready, SwitchWatch):
+            process.at_ready = SwitchWatch(client, process)
+        return process.at_ready
+
     def skew_clock(self, client: int, *, step: float, rate: float) -> None:
         """Set the clocks of a client's process wrong; a restarted process has right ones."""
         _skew(self._process(client).clock, step, rate)
@@ -126,6 +158,62 @@ class SimClientMachines:
     def clock_rate(self, client: int) -> float:
         """How fast its clocks run."""
         return self._process(client).clock.rate
+
+
+class HeldSwitch:
+    """A trigger for the n-th switch to a thread; implements ``ArmedTrigger``.
+
+    Args:
+        number: which switch; 1: the next.
+        delay: for how long the thread does not run, in nanoseconds.
+    """
+
+    def __init__(self, number: int, delay: int) -> None:
+        self.acted: int | None = None
+        self.left = number
+        self.delay = delay
+        self.withdrawn = False
+
+    def withdraw(self) -> None:
+        """Hold back no thread any more. One that is held back runs when its time has come."""
+        self.withdrawn = True
+
+
+class SwitchWatch:
+    """Sees each thread of a client's process that is to run; for ``Process.at_ready``.
+
+    Args:
+        client: whose.
+        process: the client's present process.
+    """
+
+    def __init__(self, client: int, process: Process) -> None:
+        self.held: list[HeldSwitch] = []
+        self.log: list[FrameSeen] | None = None
+        self._client = client
+        self._process = process
+        self._passing: Task | None = None
+
+    def __call__(self, task: "Task") -> bool:
+        """Count the switch; whether the thread is held back."""
+        if task is self._passing or task.name.partition(":")[2] in HARNESS_THREADS:
+            return False
+        simulator = self._process.simulator
+        if self.log is not None:
+            self.log.append(FrameSeen(BOOT + simulator.now, self._client, SWITCH))
+        for held in self.held:
+            held.left -= 1
+        due = [held for held in self.held if held.left == 0 and not held.withdrawn]
+        for held in due:
+            held.acted = simulator.now
+        if due:
+            simulator.call_after(max(held.delay for held in due), self._pass, task)
+        return bool(due)
+
+    def _pass(self, task: "Task") -> None:
+        self._passing = task
+        self._process.simulator.make_ready(task)
+        self._passing = None
 
 
 def _skew(clock: Clock, step: float, rate: float) -> None:

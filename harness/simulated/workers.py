@@ -149,7 +149,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
         self._disks = [Disk(self.simulator, client_host(client)) for client in range(self.count)]
         self._open_logs: dict[int, TextIO] = {}
         self.machines: ClientMachines | None = SimClientMachines(
-            lambda client: self._workers[client].process, self._session_record
+            lambda client: self._workers[client].process, self._session_record, self.count
         )
 
     # -- the driver's side ----------------------------------------------------------------

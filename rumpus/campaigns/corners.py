@@ -1,10 +1,11 @@
-"""Exhaustive corners: in a small run, one fault or two at every frame of every client.
+"""Exhaustive corners: in a small run, a fault or two at every frame and switch of each client.
 
 A run of a few clients and operations has some dozens of requests, replies and watch events. A fault
 can begin before or after each of them, and nowhere else, as far as the clients' connections are
 concerned. All these runs begin alike, so they are branches of one run.
 """
 
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
@@ -15,8 +16,9 @@ from typing import Any, Final
 import msgspec
 
 from rumpus.campaigns.branch_task import BranchOutcome, BranchTask, submit_branches
-from rumpus.harness.simulated_faults import FrameSeen
+from rumpus.harness.simulated_faults import SWITCH, FrameSeen
 from rumpus.nemesis.client_frame import FRAME_MODES
+from rumpus.nemesis.client_switch import HOLD_MS, SWITCHES
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
@@ -50,13 +52,13 @@ EMPTY: Final = FaultPlan(version=1)
 
 @dataclass(frozen=True)
 class Place:
-    """A fault at a frame.
+    """A fault at a frame, or at a switch to a thread.
 
     Attributes:
-        client: whose frame.
-        number: which of the client's frames, counted from 1.
-        what: what the frame is: the name of a request, ``reply`` or ``event``.
-        mode: what happens at it, a name of ``FRAME_MODES``.
+        client: whose frame or switch.
+        number: which of the client's frames, or of its switches, counted from 1.
+        what: what the frame is: the name of a request, ``reply`` or ``event``; or ``SWITCH``.
+        mode: what happens at it, one of ``CORNER_MODES``.
     """
 
     client: int
@@ -65,20 +67,33 @@ class Place:
     mode: str
 
     def __str__(self) -> str:
-        """As in ``drops at c1's frame 7 (delete)``."""
+        """As in ``drops at c1's frame 7 (delete)``, or ``c1's switch 7 held back``."""
+        if self.what == SWITCH:
+            return f"c{self.client}'s switch {self.number} held back"
         return f"{self.mode} at c{self.client}'s frame {self.number} ({self.what})"
+
+    @property
+    def where(self) -> tuple[int, int, bool]:
+        """Client and number of the frame, or of the switch."""
+        return self.client, self.number, self.what == SWITCH
 
     def entries(self, duration: float) -> Iterator[Entry]:
         """The fault as entries of a plan."""
+        if self.what == SWITCH:
+            yield self._entry("client-switch", duration, {"hold": HOLD_MS})
+            return
         for action, earlier in FRAME_MODES[self.mode]:
-            yield Entry(
-                id=0,
-                at=0.0,
-                kind="client-frame",
-                targets=Targets(names=(f"c{self.client}",)),
-                duration=duration - earlier,
-                options={"how": action, "number": self.number},
-            )
+            yield self._entry("client-frame", duration - earlier, {"how": action})
+
+    def _entry(self, kind: str, duration: float, options: Mapping[str, Any]) -> Entry:
+        return Entry(
+            id=0,
+            at=0.0,
+            kind=kind,
+            targets=Targets(names=(f"c{self.client}",)),
+            duration=duration,
+            options={**options, "number": self.number},
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +116,8 @@ class Corner:
     @property
     def reached(self) -> bool:
         """Whether all of its frames came."""
-        return len(self.branch.struck) == sum(len(FRAME_MODES[place.mode]) for place in self.places)
+        placed = (entry for place in self.places for entry in place.entries(1.0))
+        return len(self.branch.struck) == sum(1 for _ in placed)
 
 
 class Corners:
@@ -109,7 +125,7 @@ class Corners:
 
     Args:
         settings: what to run (``SCOPE``).
-        modes: names of ``FRAME_MODES``.
+        modes: some of ``CORNER_MODES``.
         executor: performs tasks.
         jobs: how many tasks at once.
         operations: how many operations of each client are covered.
@@ -117,6 +133,7 @@ class Corners:
     Attributes:
         base: the run without faults, once ``walk`` has begun.
         frames: how many frames that run has had.
+        switches: how often one of its threads was to run; 0 if nothing is placed there.
         total: how many corners there are, as far as known.
         cpu_seconds: processor time of all runs.
     """
@@ -132,6 +149,7 @@ class Corners:
     ) -> None:
         self.base: BranchOutcome | None = None
         self.frames = 0
+        self.switches = 0
         self.total = 0
         self.cpu_seconds = 0.0
         self._settings = settings
@@ -154,7 +172,10 @@ class Corners:
         (base,) = next(self._performed([()]))
         base.branch.attempt.raise_error()
         self.base = base.branch
-        self.frames = len(base.branch.frames)
+        self.switches = sum(each.what == SWITCH for each in base.branch.frames)
+        self.frames = len(base.branch.frames) - self.switches
+        if SWITCHES not in self._modes:
+            self.switches = 0
         singles = [(place,) for place in self._places(base.branch.frames)]
         self.total = 1 + len(singles)
         yield base
@@ -170,25 +191,25 @@ class Corners:
             yield from corners
 
     def _places(self, frames: Sequence[FrameSeen]) -> Iterator[Place]:
-        counts: dict[int, int] = {}
+        counts: Counter[tuple[int, bool]] = Counter()
         for frame in frames:
-            counts[frame.client] = number = counts.get(frame.client, 0) + 1
+            switch = frame.what == SWITCH
+            counts[frame.client, switch] += 1
             for mode in self._modes:
-                yield Place(frame.client, number, frame.what, mode)
+                if (mode == SWITCHES) == switch:
+                    yield Place(frame.client, counts[frame.client, switch], frame.what, mode)
 
     def _after(self, corner: Corner) -> Iterator[Place]:
         """Places after the one of a corner, in its own run."""
         (first,) = corner.places
-        counts: dict[int, int] = {}
         seen: dict[int, int] = {}
         struck = False
         for place in self._places(corner.branch.frames):
-            counts[place.client] = place.number
             if struck and place != first:
                 seen[place.client] = seen.get(place.client, 0) + 1
                 if seen[place.client] <= MOST_FRAMES * len(self._modes):
                     yield place
-            struck = struck or (place.client, place.number) == (first.client, first.number)
+            struck = struck or place.where == first.where
 
     def _performed(self, wanted: Sequence[tuple[Place, ...]]) -> Iterator[list[Corner]]:
         """Perform corners, some at once; in their order."""

@@ -160,6 +160,7 @@ def _document(
     return {
         "systematic": list(named),
         "frames": corners.frames,
+        "switches": corners.switches,
         "corners": corners.total,
         "performed": walk.performed,
         "reached": walk.reached,
@@ -210,6 +211,7 @@ def _status(corners: Corners, walk: Walk) -> Text:
     """What is covered, in one line."""
     words = [
         f"{corners.frames} frames",
+        *([f"{corners.switches} switches"] if corners.switches else []),
         f"{walk.performed} of {corners.total} corners performed",
         f"{walk.reached} reached",
     ]

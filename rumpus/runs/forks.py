@@ -17,7 +17,7 @@ import msgspec
 
 from rumpus.harness.driver import LONGEST_WAIT_NS
 from rumpus.harness.simulated.run import ORIGIN
-from rumpus.harness.simulated_faults import FrameSeen, TriggerLinks
+from rumpus.harness.simulated_faults import ClientMachines, FrameSeen, TriggerLinks
 from rumpus.nemesis.plan import FaultPlan, dump_plan
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.record import RunRecord
@@ -85,6 +85,7 @@ class Forks(Generic[T]):
         """The branch that this process has become."""
         self._keep_frames = frames
         self._links: TriggerLinks | None = None
+        self._machines: ClientMachines | None = None
         self._pipe: int | None = None
         """Where a child tells its result."""
 
@@ -98,8 +99,9 @@ class Forks(Generic[T]):
             nemesis: gets the plan of the branch.
         """
         if self._keep_frames and self._links is None:
-            self._links = nemesis.trigger_links
+            self._links, self._machines = nemesis.trigger_links, nemesis.client_machines
             self._links.frames()
+            self._machines.switches()
         while self._left and self._number is None:
             branch = self._branches[self._left[0]]
             if time < branch.at * 1e9 - LEAD_NS:
@@ -126,10 +128,14 @@ class Forks(Generic[T]):
         os._exit(0)
 
     def frames(self) -> list[FrameSeen]:
-        """The clients' frames since the load began, with times on the run's clock."""
-        if self._links is None:
+        """The clients' frames and switches since the load began, with times on the run's clock."""
+        if self._links is None or self._machines is None:
             return []
-        return [each._replace(time=each.time - ORIGIN) for each in self._links.frames()]
+        seen = [*self._links.frames(), *self._machines.switches()]
+        return [
+            each._replace(time=each.time - ORIGIN)
+            for each in sorted(seen, key=lambda each: each.time)
+        ]
 
     @property
     def is_child(self) -> bool:

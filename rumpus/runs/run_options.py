@@ -17,7 +17,7 @@ from rumpus.argument_types import (
 )
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.generators.usage import Usage
-from rumpus.nemesis.client_frame import FRAME_MODES
+from rumpus.nemesis.client_switch import CORNER_MODES
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.nemesis.swarm import PROFILES
 from rumpus.runs.ensemble_choice import ENSEMBLES
@@ -64,7 +64,8 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
         type=_modes,
         metavar="MODES",
         help="instead of seeds: a small run with a fault at every request, reply and watch event, "
-        f"one after the other: {', '.join(FRAME_MODES)}, separated by commas, or all",
+        "or with a thread held back at every switch to one, one after the other: "
+        f"{', '.join(CORNER_MODES)}, separated by commas, or all",
     )
     add_count(
         explore, "--faults", 1, 2, "faults in each run of --systematic (default: 1)", default=1
@@ -283,16 +284,16 @@ def _kinds(text: str) -> list[str]:
 
 
 def _modes(text: str) -> list[str]:
-    """Names of ``FRAME_MODES``, separated by commas; ``all`` means all.
+    """Names of ``CORNER_MODES``, separated by commas; ``all`` means all.
 
     Raises:
         argparse.ArgumentTypeError: there is no such mode.
     """
     named = [each.strip() for each in text.split(",")]
     if named == ["all"]:
-        return list(FRAME_MODES)
-    if unknown := [name for name in named if name not in FRAME_MODES]:
+        return list(CORNER_MODES)
+    if unknown := [name for name in named if name not in CORNER_MODES]:
         raise argparse.ArgumentTypeError(
-            f"there is no {', '.join(unknown)}; there are {', '.join(FRAME_MODES)}, and all"
+            f"there is no {', '.join(unknown)}; there are {', '.join(CORNER_MODES)}, and all"
         )
     return named

@@ -195,7 +195,7 @@ class Task:
         if self.parked and not self.finished:
             self.parked = False
             process = self.process
-            if self.stalled or process.frozen or process.dead:
+            if self.stalled or process.frozen or process.dead or process.at_ready is not None:
                 process.simulator.make_ready(self)
             else:  # what ``make_ready`` would do, without the call
                 process.simulator.ready.append(self)
@@ -311,6 +311,9 @@ class Process:
         self.is_traced: Callable[[str], bool] | None = None
         """Whether a file (``co_filename``) is the program's, so that tasks may be preempted at its
         lines in mode ``lines`` (``simulation.kernel.preemption``). None: no file does."""
+        self.at_ready: Callable[[Task], bool] | None = None
+        """Called with each task that is to run next; whether it is kept from that, until it is
+        given to ``make_ready`` again."""
         self._spawned = 0
 
     def spawn(self, function: Callable[[], object], name: str = "") -> Task:

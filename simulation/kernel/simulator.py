@@ -142,6 +142,8 @@ class Simulator:
             pass
         elif task.process.frozen:
             task.process.held_tasks.append(task)
+        elif task.process.at_ready is not None and task.process.at_ready(task):
+            pass
         else:
             self.ready.append(task)
 

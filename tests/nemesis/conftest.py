@@ -196,6 +196,7 @@ class ClientMachines(Clocks):
     def __init__(self):
         super().__init__()
         self._stalled = {}
+        self.held = []
 
     def stall(self, client, choice):
         if self.takes("stall", client):
@@ -208,6 +209,13 @@ class ClientMachines(Clocks):
 
     def stalled(self, client):
         return self._stalled.get(client)
+
+    def hold_back(self, client, number, seconds):
+        armed = ArmedTrigger()
+        if self.takes("hold_back", client):
+            self.held.append((client, number, seconds))
+            armed.acted = 1
+        return armed
 
 
 class ArmedTrigger:

@@ -153,7 +153,7 @@ def test_a_request_that_never_comes_was_not_affected(make_world):
     _, started, stopped = told(world, "client-request")
     assert started["verified"]
     assert not stopped["verified"]
-    assert "no request was affected" in stopped["detail"]
+    assert "no such request came" in stopped["detail"]
 
 
 def test_a_fault_of_a_request_says_which(make_world):
@@ -168,6 +168,24 @@ def test_a_fault_of_a_request_says_which(make_world):
     )
     assert stopped["how"] == "hold-reply"
     assert world.links.armed[2].withdrawn
+
+
+def test_a_thread_is_held_back_at_a_switch(make_world):
+    world = make_world()
+    _, started, stopped = told(world, "client-switch", number=7, hold=50.0)
+    assert (started["verified"], stopped["verified"]) == (True, True)
+    assert stopped["struck"] == ["c2"]
+    assert stopped["how"] == "thread held back for 50 ms at switch 7"
+    assert world.clients.machines.held == [(2, 7, 0.05)]
+
+
+def test_a_switch_that_never_comes_counts_for_nothing(make_world):
+    world = make_world()
+    world.clients.machines.ignored.add("hold_back")
+    _, started, stopped = told(world, "client-switch")
+    assert started["verified"]
+    assert not stopped["verified"]
+    assert "no such switch came" in stopped["detail"]
 
 
 def test_what_somebody_left_broken_is_a_stray(make_world):

@@ -3,6 +3,7 @@ import pytest
 from rumpus.campaigns.case import case_of
 from rumpus.campaigns.corners import Corners, small_settings
 from rumpus.campaigns.replaying import replay
+from rumpus.harness.simulated_faults import SWITCH
 from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.runs.run_settings import RunSettings
 
@@ -60,7 +61,8 @@ def test_a_second_fault_comes_after_the_first(inline, monkeypatch):
 
 
 def _of(corners, client):
-    return [frame for frame in corners.base.frames if frame.client == client]
+    frames = [frame for frame in corners.base.frames if frame.what != SWITCH]
+    return [frame for frame in frames if frame.client == client]
 
 
 @pytest.mark.parametrize("mode", FRAME_MODES)
@@ -71,6 +73,35 @@ def test_each_mode_does_what_it_says(mode, inline):
     assert corner.reached
     assert {entry.options["how"] for entry in outcome.plan.entries} == {
         action for action, _ in FRAME_MODES[mode]
+    }
+
+
+def test_a_thread_is_held_back_at_every_switch_and_finds_what_a_late_thread_does(inline):
+    settings = small("counter", "blind-write", time_limit=2.2)
+    corners, (base, *rest) = walk(settings, ["switches"], inline, operations=1)
+    assert (base.places, broken(base)) == ((), set())
+    assert corners.switches == len(rest) == corners.total - 1
+    assert corners.frames > 0
+    assert all(corner.reached for corner in rest)
+    assert {corner.places[0].client for corner in rest} == {0, 1}
+    failing = [corner for corner in rest if broken(corner)]
+    assert 0 < len(failing) < len(rest)
+    assert all(broken(corner) == {"miscount"} for corner in failing)
+    outcome = failing[0].branch.outcome
+    assert "fault: client-switch" in " ".join(outcome.seen[0].story)
+    assert replay(case_of(outcome, outcome.seen[0])).reproduced is True
+
+
+def test_frames_and_switches_are_numbered_apart(inline):
+    settings = small("lock", "fair", time_limit=1.5, clients=1)
+    corners, (_, *rest) = walk(settings, ["cuts", "switches"], inline, operations=1)
+    numbers = {
+        mode: [c.places[0].number for c in rest if c.modes == (mode,)]
+        for mode in ("cuts", "switches")
+    }
+    assert numbers == {
+        "cuts": list(range(1, corners.frames + 1)),
+        "switches": list(range(1, corners.switches + 1)),
     }
 
 
