@@ -126,6 +126,7 @@ class History(Sequence[Op]):
         self._ops = sorted(ops, key=lambda op: op.time)
         self._operations: dict[bool, tuple[Operation, ...]] = {}
         self._owners: dict[str, int] | None = None
+        self._functions: dict[int, str] | None = None
         self._events: dict[str, list[Op]] | None = None
         self.truncated = truncated
         self.clients = clients if clients is not None else self._count_clients()
@@ -170,6 +171,12 @@ class History(Sequence[Op]):
                 if op.process == "session" and op.value.get("session")
             }
         return dict(self._owners)
+
+    def functions(self) -> Mapping[int, str]:
+        """Index -> the function called, for every record of clients' operations."""
+        if self._functions is None:
+            self._functions = {op.index: op.f for op in self._ops if isinstance(op.process, int)}
+        return self._functions
 
     def events(self, process: str, f: str | None = None) -> list[Op]:
         """Records of a process that is not a client's (``session`` ...), of one ``f`` if given."""

@@ -45,10 +45,6 @@ def fingerprint(history: History, anomaly: Anomaly) -> Fingerprint:
         history: what happened in the run.
         anomaly: what went wrong.
     """
-    cited = set(anomaly.ops)
-    functions = {
-        operation.invoke.f
-        for operation in history.operations()
-        if not cited.isdisjoint(operation.indices)
-    }
+    called = history.functions()
+    functions = {called[index] for index in anomaly.ops if index in called}
     return Fingerprint(kind=anomaly.kind, operations=tuple(sorted(functions)))
