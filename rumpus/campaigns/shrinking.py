@@ -16,6 +16,7 @@ from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.nemesis.entry import Entry
 from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.swarm_settings import SHORT_LOADS
 
 FIRST_S: Final = 1.0
 """When the first fault of a shrunk plan begins, in seconds of load, if it need not be later."""
@@ -87,7 +88,7 @@ class Shrinking:
         if any(self._fail([self.task])):
             self.task = minimise(
                 self.task,
-                PASSES,
+                _passes(self.task),
                 self._fail,
                 at_once=self._jobs,
                 tries=self._tries,
@@ -230,3 +231,14 @@ PASSES: Final[Sequence[Pass[TrialTask]]] = (
     _fewer_servers,
 )
 """Passes with the largest effect on what a run costs come first."""
+
+
+def _passes(task: TrialTask) -> Sequence[Pass[TrialTask]]:
+    """The passes for a run: short ones leave out faults first.
+
+    In a short run few things are drawn at random, so that it is often much the same run without
+    some of its faults, and to try that costs little.
+    """
+    if task.settings.time_limit > max(SHORT_LOADS):
+        return PASSES
+    return sorted(PASSES, key=lambda each: each is not _fewer_faults)

@@ -1,8 +1,10 @@
+from dataclasses import replace
 from itertools import count
 
 import msgspec
 import pytest
 
+from rumpus.campaigns import shrinking
 from rumpus.campaigns.case import decode_case
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.trial_task import perform
@@ -38,10 +40,8 @@ def deadlock_of(outcome):
 def test_what_does_not_matter_goes(failed, inline):
     task, outcome = failed
     ticks = count()
-    shrinking = Shrinking(
-        outcome, deadlock_of(outcome), inline, budget=12, clock=lambda: next(ticks)
-    )
-    case = shrinking.shrink()
+    made = Shrinking(outcome, deadlock_of(outcome), inline, budget=20, clock=lambda: next(ticks))
+    case = made.shrink()
     assert [each.kind for each in case.plan.entries] == ["pause"]
     assert case.expects.kind == "deadlock"
     assert case.expects.faults == ("pause",)
@@ -55,19 +55,25 @@ def test_what_does_not_matter_goes(failed, inline):
 def test_without_time_the_case_is_the_run_itself(failed, inline):
     _, outcome = failed
     ticks = count()
-    shrinking = Shrinking(
-        outcome, deadlock_of(outcome), inline, budget=0.5, clock=lambda: next(ticks)
-    )
-    case = shrinking.shrink()
+    made = Shrinking(outcome, deadlock_of(outcome), inline, budget=0.5, clock=lambda: next(ticks))
+    case = made.shrink()
     assert len(case.plan.entries) == 3
     assert case.expects.faults == ("client-partition", "client-pause", "pause")
-    assert shrinking.runs == 1
+    assert made.runs == 1
     assert perform(case.task()).find(case.expects, promised=True)
+
+
+def test_a_short_run_leaves_out_faults_first_and_a_long_one_tries_few(failed):
+    task, _ = failed
+    assert shrinking._passes(task)[0] is shrinking._fewer_faults
+    assert sorted(map(repr, shrinking._passes(task))) == sorted(map(repr, shrinking.PASSES))
+    settings = replace(task.settings, time_limit=15.0)
+    assert shrinking._passes(replace(task, settings=settings)) is shrinking.PASSES
 
 
 def test_of_two_equal_runs_one_is_performed(deadlock, inline):
     task = deadlock.task()
     outcome = perform(task)
-    shrinking = Shrinking(outcome, deadlock_of(outcome), inline)
-    assert shrinking._fail([task, task]) == [True, True]
-    assert shrinking.runs == 1
+    made = Shrinking(outcome, deadlock_of(outcome), inline)
+    assert made._fail([task, task]) == [True, True]
+    assert made.runs == 1
