@@ -22,6 +22,9 @@ from rumpus.workloads.own.own_barriers import OwnLatch
 LEAVERS: Final = 4
 """One count in this many is followed by a ``leave``: a count must outlive its session."""
 
+LAST_KEY: Final = 0
+"""The latch that all clients pass once every fault is healed; those of the load begin with 1."""
+
 PATIENCE_S: Final = 15.0
 """Most waits' timeout. It is longer than a latch is held up by faults and slow clients together, so
 that a waiter that has missed its event is still waiting when the latch opens."""
@@ -32,7 +35,10 @@ class LatchWorkload(Workload):
 
     name, catalogue, model, main, requests = "latch", LATCHES, "latch", "wait", ("create", "read")
     adapter = OwnLatch
-    checks = (*map(of_history, (check_entries, check_timeouts)), of_history(check_final_answers, 5))
+    checks = (
+        *map(of_history, (check_entries, check_timeouts)),
+        of_history(check_final_answers, 5, lambda _, value: (value or {}).get("key") == LAST_KEY),
+    )
     needs = (counted(5, "held_up", "latches", "waiters that were held up and passed"),)
 
     def open(self, recipe: type, context: ClientContext) -> partial[Latch]:
@@ -77,8 +83,9 @@ class LatchWorkload(Workload):
 
     def final(self) -> list[ScriptFunction]:
         """Every client counts one more latch down and passes it."""
-        counts = until_ok(lambda client: self.count_down(key=0, count=client.clients), 5)
-        return [counts, until_ok(lambda client: self.wait(key=0, count=client.clients), 5)]
+        counts = until_ok(lambda client: self.count_down(key=LAST_KEY, count=client.clients), 5)
+        waits = until_ok(lambda client: self.wait(key=LAST_KEY, count=client.clients), 5)
+        return [counts, waits]
 
 
 LATCH = LatchWorkload()

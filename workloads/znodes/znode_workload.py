@@ -59,7 +59,12 @@ class ZnodeWorkload(Workload):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """What the checks find, and whether every client got its answers in the final phase."""
-        return [*super().results(evidence), check_final_answers(evidence.history, TRIES)]
+        return [
+            *super().results(evidence),
+            check_final_answers(
+                evidence.history, TRIES, lambda f, value: (f, value) in self.at_the_end
+            ),
+        ]
 
 
 def seen(key: str, reading: Reading | None) -> Seen:

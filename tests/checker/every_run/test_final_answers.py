@@ -6,7 +6,7 @@ from tests.checker.recorded import Recorded
 TRIES = 3
 
 
-def run(*answers, healed=True, ended=True):
+def run(*answers, healed=True, ended=True, **options):
     """A final phase; an answer: process, outcome, error[, value of the call]."""
     recorded = Recorded(2)
     recorded.add(1, 0, "invoke", "read").add(2, 0, "info", "read")
@@ -17,7 +17,7 @@ def run(*answers, healed=True, ended=True):
             recorded.add(21 + 2 * number, process, outcome, "read", *value, error=error)
     if ended:
         recorded.add(90, "control", "info", "phase-end")
-    return check_final_answers(recorded.end(99).history(), TRIES)
+    return check_final_answers(recorded.end(99).history(), TRIES, **options)
 
 
 OK = "ok", None
@@ -49,6 +49,20 @@ def test_without_a_final_phase_too_little_was_asked():
 
 def test_every_question_has_to_be_answered():
     (anomaly,) = run((0, *OK, "x"), (1, *OK, "x"), (0, *OK, "y"), (1, *NO, "y")).anomalies
+    assert anomaly.clients == [1]
+
+
+def test_the_last_operation_of_the_load_is_no_question():
+    def is_y(f, value):
+        return f == "read" and value == {"key": "y"}
+
+    late = (1, "fail", "no authority", {"key": "x"})
+    asked = (0, *OK, {"key": "y"}), (1, *OK, {"key": "y"})
+    (anomaly,) = run(late, *asked).anomalies
+    assert anomaly.clients == [1]
+    assert run(late, *asked, asked=is_y).anomalies == []
+    missing = (0, *OK, {"key": "y"}), (1, *NO, {"key": "y"})
+    (anomaly,) = run(*missing, asked=is_y).anomalies
     assert anomaly.clients == [1]
 
 
