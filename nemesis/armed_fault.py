@@ -1,5 +1,6 @@
 """Faults that wait: something happens to a client once what they wait for has come."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +25,9 @@ class ArmedFault(ClientFault):
         super().__init__(*args)
         self.armed: dict[int, ArmedTrigger] = {}
 
+    @abstractmethod
     def words(self) -> str:
         """What happens, and at what."""
-        raise NotImplementedError
 
     def in_force(self) -> Finding:
         """All triggers are armed."""
