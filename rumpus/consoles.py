@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -27,7 +27,7 @@ def notices() -> Console:
     When its reader has gone (a closed terminal, the end of a pipe), what is written is discarded
     and no error is raised: a run must come to its end all the same.
     """
-    return _Escaping(cast("TextIO", _Unheeded(sys.stderr, OSError)))
+    return _Escaping(file=cast("TextIO", _Unheeded(sys.stderr, OSError)))
 
 
 def answers() -> Console:
@@ -36,7 +36,7 @@ def answers() -> Console:
     When its reader has gone, what is written is discarded. Where writing fails for another
     reason, printing raises ``StoreError``.
     """
-    return _Escaping(cast("TextIO", _Unheeded(sys.stdout, BrokenPipeError)))
+    return _Escaping(file=cast("TextIO", _Unheeded(sys.stdout, BrokenPipeError)))
 
 
 def print_json(document: bytes) -> None:
@@ -93,8 +93,8 @@ class _Escaping(Console):
     So no text steers the terminal, and references like ``module:Lock`` are not read as emoji.
     """
 
-    def __init__(self, file: TextIO) -> None:
-        super().__init__(file=file, emoji=False)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"emoji": False, **options})
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

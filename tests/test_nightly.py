@@ -34,7 +34,7 @@ def night(tmp_path):
     place = tmp_path / "copy"
     shutil.copytree(ROOT / ".ci", place / ".ci")
     (place / ".venv" / "bin").mkdir(parents=True)
-    (place / "Makefile").write_text("setup:\n")
+    (place / "Makefile").write_text("setup:\ntest-full:\n\t@echo make test-full >> asked\n")
     (place / ".venv" / "bin" / "python").symlink_to(sys.executable)
     recipes = place / ".ci" / "sound_recipes.py"
     recipes.write_text("print('lock fair')\nprint('queue fifo')\n")
@@ -63,15 +63,16 @@ def test_every_sound_recipe_is_run_with_the_options_then_cases_and_mutants(night
         "rumpus replay cases --json",
         "rumpus mutants",
         "rumpus mutants --servers",
+        "make test-full",
     ]
     assert done.returncode == 0, done.stderr
     assert "1 of 1 cases show their failure" in done.stdout
-    assert "5 parts done, 0 failed" in done.stdout
+    assert "6 parts done, 0 failed" in done.stdout
 
 
 def test_the_exit_code_is_the_worst_and_the_rest_is_done_all_the_same(night):
     done, asked = night(fails="run queue", code=3, reproduced=False)
-    assert (done.returncode, len(asked)) == (3, 5)
+    assert (done.returncode, len(asked)) == (3, 6)
     assert "it: seen (expected: deadlock)" in done.stdout
     assert "failed: queue / fifo (exit code 3)\nfailed: cases (exit code 1)\n" in done.stdout
 

@@ -1,5 +1,7 @@
 """Ensembles, real and simulated, keep their promises under the same faults; a mutant does not."""
 
+import os
+
 import pytest
 
 from rumpus.conformance.visit import Visit
@@ -12,6 +14,7 @@ TICK_MS = 500
 
 
 @pytest.mark.docker
+@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
 def test_real_servers():
     deployment = DockerDeployment(3, tick_ms=TICK_MS, properties={"preAllocSize": "256"})
     visit = Visit(deployment)

@@ -134,6 +134,7 @@ def test_interrupted_under_load_with_a_fault_in_force(rumpus, program, runs, pla
     assert rumpus("check", run.path).code == 3
 
 
+@FULL
 def test_a_violation_seen_before_the_interruption_stands(program, runs, on_engine):
     words = ["lock", "--recipe", "watch-first", "--nemesis", "none", "--runs", runs, "--json"]
     started = program("run", *words, *ONE)
@@ -145,7 +146,11 @@ def test_a_violation_seen_before_the_interruption_stands(program, runs, on_engin
 
 
 @pytest.mark.parametrize(
-    ("words", "number"), [("final phase", signal.SIGINT), ("gathering logs", signal.SIGTERM)]
+    ("words", "number"),
+    [
+        ("final phase", signal.SIGINT),
+        pytest.param("gathering logs", signal.SIGTERM, marks=FULL),
+    ],
 )
 def test_interrupted_after_the_load(program, runs, on_engine, words, number):
     run = ["lock", *ONE, "--nemesis", "none", "--time-limit", 2]
