@@ -170,6 +170,7 @@ class HeldSwitch:
 
     def __init__(self, number: int, delay: int) -> None:
         self.acted: int | None = None
+        """When it acted, in monotonic nanoseconds; None: not yet."""
         self.left = number
         self.delay = delay
         self.withdrawn = False
@@ -205,7 +206,7 @@ class SwitchWatch:
             held.left -= 1
         due = [held for held in self.held if held.left == 0 and not held.withdrawn]
         for held in due:
-            held.acted = simulator.now
+            held.acted = BOOT + simulator.now
         if due:
             simulator.call_after(max(held.delay for held in due), self._pass, task)
         return bool(due)

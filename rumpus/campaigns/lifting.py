@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from rumpus.campaigns.run_cases import settings_of
-from rumpus.campaigns.trial_task import Seen, outcome_of
+from rumpus.campaigns.run_cases import judged_again
+from rumpus.campaigns.trial_task import Seen
 from rumpus.checker.every_run.exercise import OUTSIDE, FaultWindow, fault_windows
 from rumpus.checker.history import History, load_began
 from rumpus.checker.verdict import Anomaly
@@ -17,12 +17,8 @@ from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan, conflict
 from rumpus.nemesis.targets import Targets
 from rumpus.results.fingerprint import fingerprint
-from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import collector_at_rest, judge_run
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
-from rumpus.workloads.registry import find_workload
 
 SHORTEST_S: Final = 0.05
 """The shortest duration of a lifted fault, in seconds."""
@@ -72,15 +68,9 @@ def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
         UsageError: the run has no such anomaly, or its command line is not one of ``rumpus run``.
         UnreadableRun: something is missing or malformed.
     """
-    directory = RunDirectory(path)
-    record = directory.read_record()
-    settings = settings_of(record, path)
-    workload = find_workload(record.workload) if is_reference(record.workload) else None
-    with collector_at_rest():
-        judgement = judge_run(directory, workload)
-        outcome = outcome_of(judgement, settings)
+    judgement, outcome = judged_again(path)
     seen = _chosen(path, outcome.seen, anomaly)
-    history = judgement.history
+    record, history, settings = judgement.record, judgement.history, outcome.settings
     left_out = []
     windows = fault_windows(history)
     began = _load_began(history, outcome.plan, windows, record.time_limit)
@@ -96,7 +86,7 @@ def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
         left_out.append(f"--handler {settings.handler}: simulated clients have threads")
     return LiftedRun(
         settings=replace(
-            outcome.settings, ensemble="sim", image=None, handler=HANDLERS[0], preemption="auto"
+            settings, ensemble="sim", image=None, handler=HANDLERS[0], preemption="auto"
         ),
         plan=FaultPlan(version=1, entries=tuple(entries), punctual=outcome.plan.punctual),
         seen=seen,

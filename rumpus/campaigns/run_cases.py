@@ -6,10 +6,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from rumpus.campaigns.case import Case, case_of
-from rumpus.campaigns.trial_task import outcome_of
+from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
 from rumpus.runs.run_options import add_run_options
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
@@ -29,15 +29,31 @@ def case_of_run(path: Path) -> Case:
         UsageError: the run has no anomaly, or its command line is not one of ``rumpus run``.
         UnreadableRun: something is missing or malformed.
     """
+    _, outcome = judged_again(path)
+    if not outcome.seen:
+        raise UsageError(f"{path}: the run has no anomaly that could be seen again")
+    return case_of(outcome, outcome.seen[0])
+
+
+def judged_again(path: Path) -> tuple[Judgement, TrialOutcome]:
+    """A run that is judged from its directory, and what it showed.
+
+    A workload of another repository is imported.
+
+    Args:
+        path: the run's directory.
+
+    Raises:
+        UsageError: its command line is not one of ``rumpus run``.
+        UnreadableRun: something is missing or malformed.
+    """
     directory = RunDirectory(path)
     record = directory.read_record()
     settings = settings_of(record, path)
     workload = find_workload(record.workload) if is_reference(record.workload) else None
     with collector_at_rest():
-        outcome = outcome_of(judge_run(directory, workload), settings)
-    if not outcome.seen:
-        raise UsageError(f"{path}: the run has no anomaly that could be seen again")
-    return case_of(outcome, outcome.seen[0])
+        judgement = judge_run(directory, workload)
+        return judgement, outcome_of(judgement, settings)
 
 
 def settings_of(record: RunRecord, path: Path) -> RunSettings:
