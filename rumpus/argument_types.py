@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 SHORTEST_S: Final = 0.001
 LONGEST_S: Final = 10_000_000
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 Number = TypeVar("Number", int, float)
 
@@ -17,9 +18,9 @@ def count(least: int, most: int) -> Callable[[str], int]:
 
 
 def seconds(least: float = SHORTEST_S, most: float = LONGEST_S) -> Callable[[str], float]:
-    """A parser of times in seconds from ``least`` to ``most``."""
+    """A parser of times from ``least`` to ``most`` seconds: ``90``, ``90s``, ``1.5m`` or ``2h``."""
     outside = "{text} is not from {least:g} to {most:g} seconds"
-    return _between(least, most, float, "a number of seconds", outside)
+    return _between(least, most, _in_seconds, "a number of seconds", outside)
 
 
 def name(text: str) -> str:
@@ -80,6 +81,11 @@ def add_cases(parser: argparse.ArgumentParser) -> None:
     """The option that says where failures are kept."""
     words = "where failures are kept as cases (default: cases)"
     parser.add_argument("--cases", type=Path, default=Path("cases"), metavar="DIR", help=words)
+
+
+def _in_seconds(text: str) -> float:
+    unit = _UNITS_S.get(text[-1:])
+    return float(text) if unit is None else float(text[:-1]) * unit
 
 
 def _between(

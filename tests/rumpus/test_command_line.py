@@ -1,9 +1,11 @@
 """Arguments and errors: what exists is named, the exit code is right, there is no traceback."""
 
+import argparse
 import json
 
 import pytest
 
+from rumpus.argument_types import seconds
 from rumpus.commands import list_command
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
@@ -59,6 +61,19 @@ def refused(answer, code, *words):
 )
 def test_wrong_usage(rumpus, words, named):
     refused(rumpus(*words), 2, *named)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), ("1e2s", 100)]
+)
+def test_times_may_have_a_unit(text, wanted):
+    assert seconds()(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["s", "", "5ms", "5 minutes", "nans", "-1s", "9999h"])
+def test_times_that_are_none_are_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        seconds()(text)
 
 
 def test_help_and_version(rumpus):
