@@ -28,7 +28,7 @@ def availability(history: History) -> Availability | None:
     final = final_phase(history)
     end = final.time if final is not None else history.end
     began = history.start
-    if end <= began or not history.events("session"):
+    if end <= began or not history.events("session", "connected"):
         return None
     down = disconnected(history)
     watched = bool(history.events("control", "leader"))

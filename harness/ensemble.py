@@ -62,6 +62,9 @@ class Ensemble(Protocol):
     def client_address(self, node: str) -> tuple[str, int]:
         """Host and port on which clients (the links) reach a node; fixed for the run."""
 
+    def client_addresses(self) -> dict[str, tuple[str, int]]:
+        """The same of all nodes; ``node:service`` for further ports of a node."""
+
     def kill(self, node: str) -> None:
         """Kill a server with SIGKILL. Its disk stays."""
 

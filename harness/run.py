@@ -26,6 +26,7 @@ from rumpus.harness.generators.timetable import Timetable
 from rumpus.harness.links.links import Links
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
+from rumpus.recipes.servers import ZOOKEEPER
 
 log = logging.getLogger(__name__)
 
@@ -161,14 +162,13 @@ def perform(
         if stop_requested():
             return
         step(f"starting {run.count} clients")
-        addresses = {node: ensemble.client_address(node) for node in ensemble.nodes}
-        links = connect(addresses, run.count)
+        links = connect(ensemble.client_addresses(), run.count)
         stack.callback(links.close)
         waiting = mailbox()
         pool = workers(
             run.count,
             run.clients,
-            hosts=links.hosts,
+            hosts=links.hosts if run.clients.system == ZOOKEEPER else links.places,
             logs=logs,
             notify=waiting.put,
             origin=origin,

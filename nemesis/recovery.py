@@ -45,7 +45,11 @@ def clients_back(
     return _wait_for(
         {client: f"c{client}" for client in clients},
         context.clients.state,
-        lambda client: bool(links.in_force(client)) or links.connected_to(client) is not None,
+        lambda client: (
+            not links.sessions
+            or bool(links.in_force(client))
+            or links.connected_to(client) is not None
+        ),
         context,
         timeout,
         works_again="connected again",

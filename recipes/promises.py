@@ -88,11 +88,23 @@ class Promises:
             raise ValueError(f"lock_delay is {self.lock_delay}, not from 0 to {LONGEST_DELAY_S}")
 
     def and_more(
-        self, prevents: AbstractSet[str], notes: str, *, fenced: bool = False, delay: float = 0.0
+        self,
+        prevents: AbstractSet[str],
+        notes: str,
+        *,
+        tokens: bool = False,
+        fenced: bool = False,
+        delay: float = 0.0,
     ) -> "Promises":
         """These promises and more, for a recipe that extends this one; its notes replace ours."""
-        every = self.prevents | prevents
-        return replace(self, prevents=every, notes=notes, fenced=fenced, lock_delay=delay)
+        return replace(
+            self,
+            prevents=self.prevents | prevents,
+            notes=notes,
+            tokens=self.tokens or tokens,
+            fenced=fenced,
+            lock_delay=delay,
+        )
 
 
 def fair_contest(prevents: AbstractSet[str], notes: str) -> Promises:

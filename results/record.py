@@ -13,6 +13,7 @@ import msgspec
 
 from rumpus.checker.clock import WallClock
 from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord
 from rumpus.results.store_error import UnreadableRun
@@ -66,6 +67,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         tick_ms: the servers' ``tickTime``.
         options: what else was chosen: ``directed``, whether a fault plan was given;
             ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``);
+            ``system``, the servers if they are not ZooKeeper's;
             ``kazoo``, the version or the directory that was asked for; ``server_mutant``, the
             mistake that its servers have (``simulation.zookeeper.mutants``); ``own_faults``, kinds
             of fault of other repositories and what they must have caused.
@@ -107,6 +109,11 @@ class RunRecord(msgspec.Struct, kw_only=True):
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     clock_anchors: list[ClockAnchor] = msgspec.field(default_factory=list)
     versions: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def system(self) -> str:
+        """What the servers were (``harness.docker.systems``)."""
+        return str(self.options.get("system", ZOOKEEPER))
 
     def wall_clock(self) -> WallClock:
         """The map from servers' wall-clock times to the run's monotonic clock.

@@ -20,7 +20,7 @@ DOWNWARD = [
 OURS = frozenset(DOWNWARD)
 # What these may import beside the standard library and themselves.
 ALONE = {
-    "recipes": {"kazoo"},
+    "recipes": {"kazoo", "redis", "redlock", "etcd3gw", "requests"},
     "checker": {"msgspec", "numpy"},
     "simulation": {"greenlet"},
 }

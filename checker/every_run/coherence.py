@@ -56,6 +56,7 @@ def contradictions(
     truth: ServerTruth | None = None,
     clock: WallClock | None = None,
     lossy: bool = False,
+    sessions: bool = True,
 ) -> Contradictions:
     """The contradictions in the record of a run.
 
@@ -66,11 +67,12 @@ def contradictions(
         clock: converts the logs' times to the history's clock.
         lossy: whether servers may have lost what they acknowledged (a disk that ignores fsync, a
             server with a deliberate bug): then logs may lack what clients saw.
+        sessions: whether clients have sessions, as ZooKeeper's have.
     """
     found = Contradictions(
         history=[
             *_missing_records(history),
-            *_foreign_clients(history),
+            *_foreign_clients(history, sessions=sessions),
             *_unclaimed_actions(history),
             *_lost_watch_events(history),
             *(_unplanned_faults(history, plan) if plan is not None else ()),
@@ -99,7 +101,7 @@ def _missing_records(history: History) -> Iterator[str]:
             yield f"records {before + 1} to {after - 1} are missing from the history"
 
 
-def _foreign_clients(history: History) -> Iterator[str]:
+def _foreign_clients(history: History, *, sessions: bool) -> Iterator[str]:
     """Every client has session records, no unknown client has, and processes fit their clients."""
     connected = set()
     for op in history.events("session"):
@@ -116,7 +118,7 @@ def _foreign_clients(history: History) -> Iterator[str]:
         if op.f == "connected":
             connected.add(client)
     acting = {history.client_of(op.process) for op in history if isinstance(op.process, int)}
-    for client in sorted(acting - connected):
+    for client in sorted(acting - connected) if sessions else ():
         yield f"client c{client} called operations but never had a session"
     if not history.truncated:
         for client in sorted(set(range(history.clients)) - connected - acting):

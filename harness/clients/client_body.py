@@ -30,6 +30,7 @@ from rumpus.harness.clients.messages import (
     Record,
     Report,
 )
+from rumpus.recipes.servers import Servers
 
 log = logging.getLogger(__name__)
 
@@ -97,20 +98,28 @@ class ClientContext(msgspec.Struct, frozen=True):
     ``act`` performs one action on the protected resource under a token; the witness's answer
     says whether it was accepted. ``session`` gives the latest session as a hex string, None
     before the first. ``home`` has the files that outlive the client's process; at ``host`` it can
-    listen (port 0: any free one), and be reached by every other client. A client that begins or
-    ceases to hold while it runs no operation must call ``look_at_belief``, to have that recorded;
-    but not while it has a lock that its ``believes`` needs.
+    listen (port 0: any free one), and be reached by every other client.
+    ``kazoo`` is a ``KazooClient``; where the servers are not ZooKeeper's it is None, and
+    ``servers`` has their addresses. A client that begins or ceases to hold while it runs no
+    operation must call ``look_at_belief``, to have that recorded; but not while it has a lock that
+    its ``believes`` needs.
     """
 
     client: int
     process: int
-    kazoo: KazooClient
+    kazoo: Any
     act: Callable[[int | None], Acted]
     session: Callable[[], str | None]
     home: Home = msgspec.field(default_factory=MemoryHome)
     host: str = "127.0.0.1"
     look_at_belief: Callable[[], None] = lambda: None
     called: str = ""
+    servers: Servers | None = None
+
+    @property
+    def reached(self) -> Any:
+        """By what a recipe reaches its servers: a ``KazooClient``, or their addresses."""
+        return self.kazoo if self.servers is None else self.servers
 
     @property
     def name(self) -> str:
@@ -124,6 +133,7 @@ class ClientBody:
     Args:
         client: its number.
         hosts: connection string (its links); empty for a client that needs no servers.
+        servers: where it finds servers that are not ZooKeeper's; then ``hosts`` is of no use.
         session_timeout: seconds.
         build: makes the workload's client from a context.
         send: carries a report to the control process; called from several threads.
@@ -147,8 +157,10 @@ class ClientBody:
         home: Home,
         host: str,
         make_handler: Callable[[], Any] = lambda: None,
+        servers: Servers | None = None,
     ) -> None:
         self._client = client
+        self._servers = servers
         self._hosts = hosts
         self._session_timeout = session_timeout
         self._build = build
@@ -181,7 +193,7 @@ class ClientBody:
                 self._open(command.process)
 
     def _open(self, process: int) -> None:
-        if self._kazoo is not None and not self._broken:
+        if self._workload is not None and not self._broken:
             # Only an outcome is unknown: the client keeps its session, as an application would.
             self._process = process
             self._send(Ready(process, connected=True, kazoo=kazoo_version))
@@ -194,35 +206,43 @@ class ClientBody:
         self._broken = False
         self._process = process
         self._latest_session = None
-        handler = self._make_handler()
-        own_sleep = {} if handler is None else {"sleep_func": handler.sleep_func}
-        patience = KazooRetry(
-            max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, **JITTER, **own_sleep
-        )
-        kazoo = KazooClient(
-            hosts=self._hosts or "127.0.0.1",
-            timeout=self._session_timeout,
-            handler=handler,
-            connection_retry=patience,
-        )
-        self._kazoo = kazoo
+        if self._servers is None:
+            self._kazoo = self._new_kazoo()
         context = ClientContext(
             self._client,
             process,
-            kazoo,
+            self._kazoo,
             self._act,
             self._session,
             self._home,
             self._host,
             self._look_at_belief,
+            servers=self._servers,
         )
-        kazoo.add_listener(self._session_changed)
+        connected = True
+        if self._kazoo is not None:
+            self._kazoo.add_listener(self._session_changed)
         self._workload = self._build(context)
-        connected = bool(self._hosts) and kazoo.start_async().wait(CONNECT_PATIENCE_S)
+        if self._kazoo is not None:
+            connected = bool(self._hosts) and self._kazoo.start_async().wait(CONNECT_PATIENCE_S)
         self._send(Ready(process, connected=connected, kazoo=kazoo_version))
 
+    def _new_kazoo(self) -> KazooClient:
+        """A client that has not been started."""
+        handler = self._make_handler()
+        own_sleep = {} if handler is None else {"sleep_func": handler.sleep_func}
+        patience = KazooRetry(
+            max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, **JITTER, **own_sleep
+        )
+        return KazooClient(
+            hosts=self._hosts or "127.0.0.1",
+            timeout=self._session_timeout,
+            handler=handler,
+            connection_retry=patience,
+        )
+
     def _close(self) -> None:
-        if self._kazoo is None:
+        if self._workload is None:
             return
         kazoo, self._kazoo = self._kazoo, None
         with self._belief_lock:
@@ -230,6 +250,8 @@ class ClientBody:
             if self._belief:
                 self._belief = False
                 self._session_record("doubts")
+        if kazoo is None:
+            return
         kazoo.remove_listener(self._session_changed)
         if self._hosts:
             kazoo.stop()

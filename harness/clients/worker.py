@@ -23,6 +23,7 @@ from rumpus.harness.clients.client_body import ClientBody
 from rumpus.harness.clients.handlers import HANDLERS, make_handler
 from rumpus.harness.clients.home import DirectoryHome
 from rumpus.harness.clients.messages import Command, Frames, Report, frame
+from rumpus.recipes.servers import Servers
 
 HOST = "127.0.0.1"
 """Where clients' processes listen for one another."""
@@ -34,7 +35,8 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     It is called with ``options`` and gives the function that makes a workload's client from
     its context. The run's clock is the system's monotonic clock less ``origin`` nanoseconds.
     ``home`` is the directory of the client's files (``harness.clients.home``).
-    ``handler`` is one of ``handlers.HANDLERS``.
+    ``handler`` is one of ``handlers.HANDLERS``. ``servers``, if it is not empty, says where servers
+    are that are not ZooKeeper's (``recipes.servers.Servers``).
     """
 
     client: int
@@ -46,6 +48,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     origin: int
     home: str
     handler: str = HANDLERS[0]
+    servers: str = ""
 
 
 class Channel:
@@ -154,6 +157,7 @@ def main() -> None:
         home=DirectoryHome(Path(assignment.home)),
         host=HOST,
         make_handler=lambda: make_handler(assignment.handler),
+        servers=Servers.parse(assignment.servers) if assignment.servers else None,
     )
     code = 0
     try:

@@ -21,6 +21,7 @@ from rumpus.harness.clients.restartable_workers import RestartableWorkers
 from rumpus.harness.clients.worker import Assignment
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated_faults import ClientMachines
+from rumpus.recipes.servers import ZOOKEEPER
 
 _CHUNK = 1 << 16  # bytes a read; malloc maps new pages for 128 KiB and more, ten times as slow
 
@@ -136,9 +137,10 @@ class WorkerPool(RestartableWorkers[_Worker]):
         theirs.close()
         worker = _Worker(process, ours)
         self._workers[client] = worker
+        zookeeper = self.spec.system == ZOOKEEPER
         assignment = Assignment(
             client=client,
-            hosts=self.hosts(client),
+            hosts=self.hosts(client) if zookeeper else "",
             session_timeout=self.spec.session_timeout,
             build=self.spec.build,
             options=dict(self.spec.options),
@@ -146,6 +148,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
             origin=self.origin,
             home=str((self.logs / f"c{client}").absolute()),
             handler=self.spec.handler,
+            servers="" if zookeeper else self.hosts(client),
         )
         with contextlib.suppress(BrokenPipeError):
             ours.sendall(frame(assignment))

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from rumpus.harness.clients.clients import Clients
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.messages import Command, Report
+from rumpus.recipes.servers import ZOOKEEPER
 
 
 class WorkerCrash(RuntimeError):  # noqa: N818 - says what it is
@@ -27,7 +28,8 @@ class ClientSpec:
 
     ``build`` is ``module:function`` (see ``worker.Assignment``). ``library`` is a directory that
     has the kazoo of the clients, and what it needs; None: the installed one. ``handler`` is one of
-    ``handlers.HANDLERS``.
+    ``handlers.HANDLERS``. ``system`` says what the servers are: with ZooKeeper's a client has a
+    kazoo client, with others their addresses.
     """
 
     build: str
@@ -35,6 +37,7 @@ class ClientSpec:
     session_timeout: float = 2.0
     library: Path | None = None
     handler: str = HANDLERS[0]
+    system: str = ZOOKEEPER
 
 
 @dataclass(frozen=True)

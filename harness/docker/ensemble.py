@@ -1,4 +1,4 @@
-"""An ensemble of real ZooKeeper servers in Docker containers, on a network of its own."""
+"""A group of real servers in Docker containers, on a network of its own."""
 
 import contextlib
 import logging
@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
 from rumpus.harness.docker.leftovers import find_leftovers, labels, remove_run
-from rumpus.harness.docker.nodes import CLIENT_PORT, DockerNode
+from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
+from rumpus.harness.docker.server_kind import Answer
+from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal, Grudge, NodeState
 from rumpus.harness.simulated_faults import Machines
 
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-JVM_FLAGS = (
-    # Small servers that are up quickly.
-    "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData "
-    # Transaction logs grow by 256 KB instead of 64 MB at a time: each run's logs are copied.
-    "-Dzookeeper.preAllocSize=256"
-)
-FOUR_LETTER_WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,isro,conf"
 START_S = 180.0
 """How long the servers may take until all of them serve, in seconds."""
 
@@ -48,8 +42,8 @@ class DockerEnsemble:
         nodes: how many servers.
         image: the servers' image, any that is configured by the same environment variables as the
             official ``zookeeper`` image; the project's own by default.
-        tick_ms: the servers' ``tickTime`` in milliseconds; a leader gives up a
-            follower after 5 ticks, session timeouts can be between 2 and 20 ticks.
+        tick_ms: ZooKeeper's ``tickTime`` in milliseconds, and the scale of other systems' timeouts.
+        system: what the servers are, a name of ``harness.docker.systems``.
         report: told of every step, in a few words.
 
     Raises:
@@ -66,6 +60,7 @@ class DockerEnsemble:
         nodes: int = 3,
         image: str | None = None,
         tick_ms: int = 500,
+        system: str = "zookeeper",
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
         if not _RUN_ID.fullmatch(run_id):
@@ -77,7 +72,7 @@ class DockerEnsemble:
         self.run_id = run_id
         self.nodes = tuple(f"n{server_id}" for server_id in range(1, nodes + 1))
         self._image = image
-        self._tick_ms = tick_ms
+        self._kind = SYSTEMS[system].server(tick_ms)
         self._report = report
         self._client: DockerClient | None = None
         self._made = False
@@ -103,9 +98,10 @@ class DockerEnsemble:
     def _start(self) -> None:
         self._client = client = connect()
         tools_image = ensure_node_image(client, self._report)
-        server_image = tools_image
         if self._image is not None:
             server_image = ensure_image(client, self._image, self._report)
+        else:
+            server_image = ensure_node_image(client, self._report, self._kind.image)
         self._report(f"starting {len(self.nodes)} servers")
         marks = labels(self.run_id)
         network = f"rumpus-{self.run_id}"
@@ -119,7 +115,10 @@ class DockerEnsemble:
                 )
             self._made = True
             client.networks.create(network, driver="bridge", labels=marks)
-        self._nodes = {name: DockerNode(client, name, self.run_id, marks) for name in self.nodes}
+        self._nodes = {
+            name: DockerNode(client, name, self.run_id, marks, list(self._kind.ports.values()))
+            for name in self.nodes
+        }
 
         def bring_up(node: DockerNode) -> None:
             with refusals(f"starting node {node.name}"):
@@ -127,38 +126,20 @@ class DockerEnsemble:
                     tools_image=tools_image,
                     server_image=server_image,
                     network=network,
-                    environment=self._environment(node.name),
+                    environment=self._kind.environment(self.nodes, node.name),
+                    command=self._kind.command(self.nodes, node.name),
                 )
                 node.start()
 
         self._everywhere(bring_up)
         self._await_service()
 
-    def _environment(self, name: str) -> dict[str, str]:
-        servers = (
-            f"server.{server_id}={node}:2888:3888;{CLIENT_PORT}"
-            for server_id, node in enumerate(self.nodes, start=1)
-        )
-        return {
-            "ZOO_MY_ID": str(self.nodes.index(name) + 1),
-            "ZOO_SERVERS": " ".join(servers),
-            "ZOO_TICK_TIME": str(self._tick_ms),
-            "ZOO_INIT_LIMIT": "10",
-            "ZOO_SYNC_LIMIT": "5",
-            "ZOO_MAX_CLIENT_CNXNS": "0",
-            "ZOO_4LW_COMMANDS_WHITELIST": FOUR_LETTER_WORDS,
-            "ZOO_STANDALONE_ENABLED": str(len(self.nodes) == 1).lower(),
-            "ZOO_ADMINSERVER_ENABLED": "false",
-            # In an election a server connects to its peers one after the other. The default
-            # timeout of 5 s is ten ticks: for so long one cut-off peer would delay an election.
-            "JVMFLAGS": f"{JVM_FLAGS} -Dzookeeper.cnxTimeout={2 * self._tick_ms}",
-        }
-
     def _await_service(self) -> None:
         deadline = time.monotonic() + START_S
         while True:
             answers = self._answers()
-            if all(map(_serving, answers.values())) and self._leader_of(answers) is not None:
+            led = not self._kind.elects or self._leader_of(answers) is not None
+            if led and all(map(_serving, answers.values())):
                 return
             silent = [name for name, answer in answers.items() if not _serving(answer)]
             for name in silent:
@@ -172,10 +153,12 @@ class DockerEnsemble:
             time.sleep(_POLL_S)
 
     def _why_not_up(self, name: str, what: str) -> str:
-        image = self._image or "the project's own"
+        image = "the project's own"
+        if self._image is not None:
+            image = f"{self._image}; it must read the environment of the official zookeeper image"
         return (
-            f"node {name} {what} (image: {image}; it must read the environment of the official "
-            f"zookeeper image, and the host must have memory to spare). Its last words:\n"
+            f"node {name} {what} (image: {image}; the host must have memory to spare). Its last "
+            f"words:\n"
             f"{self._nodes[name].log_tail(15)}"
         )
 
@@ -200,6 +183,14 @@ class DockerEnsemble:
     def client_address(self, node: str) -> tuple[str, int]:
         """The loopback address and port at which a node is published."""
         return self._nodes[node].address
+
+    def client_addresses(self) -> dict[str, tuple[str, int]]:
+        """The same of all nodes; ``node:service`` for further ports that clients need."""
+        return {
+            ":".join(filter(None, (name, service))): address
+            for name, node in self._nodes.items()
+            for service, address in zip(self._kind.ports, node.addresses, strict=True)
+        }
 
     def kill(self, node: str) -> None:
         """Kill a server with SIGKILL, also a paused one. A dead one stays dead."""
@@ -279,7 +270,7 @@ class DockerEnsemble:
         return packet_filter.reached(*self._nodes[source].run_in_network(script))
 
     def serves(self, node: str) -> bool:
-        """Whether a node answers ``srvr`` as part of a quorum, within a second."""
+        """Whether a node says within a second that it serves, in a quorum if it needs one."""
         return _serving(self._ask(self._nodes[node]))
 
     def leader(self) -> str | None:
@@ -289,18 +280,18 @@ class DockerEnsemble:
         """
         return self._leader_of(self._answers())
 
-    def _answers(self) -> dict[str, srvr.Srvr | None]:
+    def _answers(self) -> dict[str, Answer | None]:
         return self._everywhere(self._ask)
 
-    def _ask(self, node: DockerNode) -> srvr.Srvr | None:
-        return srvr.ask(node.address)
+    def _ask(self, node: DockerNode) -> Answer | None:
+        return self._kind.ask(node.addresses)
 
     @staticmethod
-    def _leader_of(answers: Mapping[str, srvr.Srvr | None]) -> str | None:
+    def _leader_of(answers: Mapping[str, Answer | None]) -> str | None:
         claims = [
-            (answer.zxid, name)
+            (answer.rank, name)
             for name, answer in answers.items()
-            if answer is not None and answer.mode in ("leader", "standalone")
+            if answer is not None and answer.leads
         ]
         return max(claims)[1] if claims else None
 
@@ -321,7 +312,8 @@ class DockerEnsemble:
             place.mkdir(parents=True, exist_ok=True)
             with refusals(f"gathering the files of {node.name}"):
                 node.copy_log(place / "node.log")
-                node.copy_data(place / "version-2")
+                for source, folder in self._kind.data(node.environment).items():
+                    node.copy_folder(source, place / folder)
 
         self._everywhere(copy)
 
@@ -338,5 +330,5 @@ class DockerEnsemble:
         return {name: done.result() for name, done in running.items()}
 
 
-def _serving(answer: srvr.Srvr | None) -> bool:
-    return answer is not None and answer.mode != "read-only"
+def _serving(answer: Answer | None) -> bool:
+    return answer is not None and answer.serves

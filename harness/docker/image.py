@@ -1,6 +1,8 @@
-"""The node image: built once from ``docker/``, and again only when that folder has changed.
+"""The servers' images: each built once from its folder of ``docker/``, and again if that changes.
 
-Its tag is the hash of the folder, so an image with the right tag is up to date. The base image is
+The node image is that of ZooKeeper, with the tools to break a node's network; it is always needed.
+Those of other systems are built when a run first needs them. An image's tag is the hash of its
+folder, so one with the right tag is up to date. The base image is
 Debian's from a registry; where none answers, it is made with debootstrap. This is also a command,
 ``python -m rumpus.harness.docker.image``, that makes the image when it is missing.
 """
@@ -29,7 +31,8 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 
 Report = Callable[[str], None]
 
-REPOSITORY = "rumpus/zookeeper"
+NODE = "zookeeper"
+"""The folder of the node image."""
 REGISTRY_BASE = "debian:bookworm-slim"
 OWN_BASE = "rumpus/debian:bookworm"
 MIRROR_VARIABLE = "RUMPUS_DEBIAN_MIRROR"
@@ -49,8 +52,11 @@ _NOT_IN_BASE = (
 )
 
 
-def build_context() -> Path:
-    """The folder that the image is built from: the checkout's, or the installed package's.
+def build_context(system: str = NODE) -> Path:
+    """The folder that an image is built from: the checkout's, or the installed package's.
+
+    Args:
+        system: what the image runs, the name of its folder.
 
     Raises:
         EnvironmentRefusal: neither is there.
@@ -60,21 +66,21 @@ def build_context() -> Path:
         Path(sysconfig.get_path("data")) / "share" / "rumpus" / "docker",
     )
     for place in places:
-        if (place / "Dockerfile").is_file():
-            return place
+        if (place / system / "Dockerfile").is_file():
+            return place / system
     raise EnvironmentRefusal(
-        "the node image cannot be built: its Dockerfile is neither at "
+        f"the image of {system} cannot be built: its Dockerfile is neither at "
         f"{' nor at '.join(map(str, places))}; run from a checkout of rumpus"
     )
 
 
-def image_tag() -> str:
-    """The node image's full name: repository and hash of the build context.
+def image_tag(system: str = NODE) -> str:
+    """An image's full name: repository and hash of the build context.
 
     Raises:
         EnvironmentRefusal: there is no build context.
     """
-    context = build_context()
+    context = build_context(system)
     digest = hashlib.sha256()
     for path in sorted(path for path in context.rglob("*") if path.is_file()):
         content = path.read_bytes()
@@ -82,27 +88,30 @@ def image_tag() -> str:
         name = path.relative_to(context).as_posix()
         digest.update(f"{name} {executable} {len(content)}\n".encode())
         digest.update(content)
-    return f"{REPOSITORY}:{digest.hexdigest()[:12]}"
+    return f"rumpus/{system}:{digest.hexdigest()[:12]}"
 
 
-def ensure_node_image(client: DockerClient, report: Report = lambda _: None) -> str:
-    """Build the node image unless the engine has it; return its name.
+def ensure_node_image(
+    client: DockerClient, report: Report = lambda _: None, system: str = NODE
+) -> str:
+    """Build an image unless the engine has it; return its name.
 
     Several processes may do this at once: one builds, the others wait for it.
 
     Args:
         client: the engine.
         report: told of every step, in a few words.
+        system: what the image runs; the node image by default.
 
     Raises:
         EnvironmentRefusal: it cannot be built here; the message says why and what to do.
     """
-    tag = image_tag()
+    tag = image_tag(system)
     if _is_there(client, tag):
         return tag
     with _only_builder(report):
         if not _is_there(client, tag):
-            _build(client, tag, _base(client, report), report)
+            _build(client, system, _base(client, report), report)
     return tag
 
 
@@ -154,7 +163,7 @@ def _only_builder(report: Report) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            report("waiting for another process that builds the node image")
+            report("waiting for another process that builds an image")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -247,12 +256,13 @@ def _watched(command: list[str], report: Report, failing: str, *, quiet: bool = 
         raise EnvironmentRefusal(f"{failing}:\n" + "\n".join(lines[-8:]))
 
 
-def _build(client: DockerClient, tag: str, base: str, report: Report) -> None:
+def _build(client: DockerClient, system: str, base: str, report: Report) -> None:
+    tag = image_tag(system)
     report(f"building {tag} on {base}, about a minute")
     lines: list[str] = []
-    with refusals("building the node image"):
+    with refusals(f"building the image of {system}"):
         events: Iterator[dict[str, Any]] = client.api.build(
-            path=str(build_context()),
+            path=str(build_context(system)),
             tag=tag,
             # The build uses this host's name resolution and proxies.
             network_mode="host",
@@ -270,7 +280,7 @@ def _build(client: DockerClient, tag: str, base: str, report: Report) -> None:
                 report(" ".join(said.split())[:100])
             if "error" in event:
                 raise EnvironmentRefusal(
-                    f"building the node image failed: {event['error']}. Its last words:\n"
+                    f"building the image of {system} failed: {event['error']}. Its last words:\n"
                     + "\n".join(lines[-15:])
                 )
 

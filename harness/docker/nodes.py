@@ -1,4 +1,4 @@
-"""One ZooKeeper server in Docker: a sidecar container for its network, and the server's.
+"""One server in Docker: a sidecar container for its network, and the server's.
 
 The sidecar has the network namespace, with the node's name, address, packet filter and published
 port; the server's container joins that namespace. So a server that is killed and started again
@@ -7,21 +7,20 @@ finds its network unchanged, and its image needs no network tools.
 
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
 from docker.types import LogConfig, Mount
 
+from rumpus.harness.docker.zookeeper_server import CLIENT_PORT
 from rumpus.harness.ensemble import EnvironmentRefusal, NodeState
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
-
-CLIENT_PORT = 2181
 
 _COPY_TRIES = 5
 _EXEC_TRIES = 5
@@ -36,16 +35,23 @@ class DockerNode:
         name: the node's name, also its host name on the run's network.
         run_id: the run's id, part of the containers' names.
         labels: labels of both containers.
+        ports: the server's ports that clients need.
     """
 
     def __init__(
-        self, client: DockerClient, name: str, run_id: str, labels: Mapping[str, str]
+        self,
+        client: DockerClient,
+        name: str,
+        run_id: str,
+        labels: Mapping[str, str],
+        ports: Sequence[int] = (CLIENT_PORT,),
     ) -> None:
         self.name = name
         self.ip = ""
         """Address on the run's network, once created."""
-        self.address = ("", 0)
-        """Host and port that clients use, once created."""
+        self.addresses: list[tuple[str, int]] = []
+        """Host and port that clients use, for each of ``ports``; once created."""
+        self._ports = ports
         self._client = client
         self._run_id = run_id
         self._labels = dict(labels)
@@ -60,6 +66,7 @@ class DockerNode:
         server_image: str,
         network: str,
         environment: Mapping[str, str],
+        command: Sequence[str] = (),
     ) -> None:
         """Start the sidecar and make the server's container, without starting it.
 
@@ -86,16 +93,17 @@ class DockerNode:
                 network: self._client.api.create_endpoint_config(aliases=[self.name])
             },
             # 0: any free port.
-            ports={f"{CLIENT_PORT}/tcp": ("127.0.0.1", 0)},
+            ports={f"{port}/tcp": ("127.0.0.1", 0) for port in self._ports},
         )
         self._sidecar.start()
         self._sidecar.reload()
         settings = self._sidecar.attrs["NetworkSettings"]
         self.ip = settings["Networks"][network]["IPAddress"]
-        published = settings["Ports"][f"{CLIENT_PORT}/tcp"][0]
-        self.address = (published["HostIp"], int(published["HostPort"]))
+        published = (settings["Ports"][f"{port}/tcp"][0] for port in self._ports)
+        self.addresses = [(each["HostIp"], int(each["HostPort"])) for each in published]
         self._server = self._client.containers.create(
             server_image,
+            command=list(command) or None,
             # Anonymous volumes, as the image declares them, with labels by which to find them.
             mounts=[
                 Mount(target=place, source=None, type="volume", labels=self._labels)
@@ -200,32 +208,31 @@ class DockerNode:
         with destination.open("wb") as file:
             file.writelines(self._server.logs(stream=True, follow=False))
 
-    def copy_data(self, destination: Path) -> None:
-        """Copy the server's ``version-2`` directories into a directory, as one.
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that clients use, once created: the first, if there are several."""
+        return self.addresses[0]
 
-        Works in every state of the server. The directories are taken from the environment
-        variables of its container, which have the same names as in the official image.
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables of the server's container, those of its image included."""
+        entries = self._server.attrs["Config"]["Env"]
+        return dict(entry.partition("=")[::2] for entry in entries)
+
+    def copy_folder(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy the files of a folder of the server's container into a directory; all flat.
+
+        Works in every state of the server. Nothing is copied if there is no such folder.
 
         Raises:
             tarfile.ReadError: at every try, a file grew while it was copied.
         """
-        environment = dict(
-            entry.partition("=")[::2] for entry in self._server.attrs["Config"]["Env"]
-        )
-        places = {
-            environment.get("ZOO_DATA_DIR") or "/data",
-            environment.get("ZOO_DATA_LOG_DIR") or "/datalog",
-        }
         destination.mkdir(parents=True, exist_ok=True)
-        for place in sorted(places):
-            self._copy_version_2(f"{place}/version-2", destination)
-
-    def _copy_version_2(self, place: str, destination: Path) -> None:
         # The engine notes a file's size, then reads the file. If a running server's file has grown
         # in between, the archive ends there, incomplete.
         for attempt in range(_COPY_TRIES):
             try:
-                chunks, _ = self._server.get_archive(place)
+                chunks, _ = self._server.get_archive(str(source))
             except NotFound:
                 return  # a server that died before it wrote anything
             try:

@@ -75,11 +75,29 @@ class LostReply:
 class Link:
     """The way from one client to one server, and the faults on it now."""
 
-    __slots__ = ("connections", "cut", "delay", "lost_reply", "node", "server", "tally", "traffic")
+    __slots__ = (
+        "connections",
+        "cut",
+        "delay",
+        "framed",
+        "lost_reply",
+        "node",
+        "server",
+        "tally",
+        "traffic",
+    )
 
     def __init__(
-        self, node: str, server: tuple[socket.AddressFamily, object], tally: Tally, traffic: Traffic
+        self,
+        node: str,
+        server: tuple[socket.AddressFamily, object],
+        tally: Tally,
+        traffic: Traffic,
+        *,
+        framed: bool = True,
     ) -> None:
+        self.framed = framed
+        """Whether the bytes are frames of ZooKeeper's protocol."""
         self.node = node
         self.server = server
         self.tally = tally
@@ -123,6 +141,7 @@ class End:
         self.connection = connection
         self.socket = sock
         self.reader = FrameReader()
+        self.reader.tracking = connection.link.framed
         self.queue: deque[tuple[int, bytes, bool]] = deque()
         self.queued = 0
         self.interest = 0
@@ -158,6 +177,7 @@ class Connection:
         "_held",
         "client",
         "closed",
+        "greeted",
         "link",
         "server",
         "spoilt",
@@ -168,6 +188,8 @@ class Connection:
         self.link = link
         self.spoilt = False
         self.closed = False
+        self.greeted = False
+        """Whether the client has sent something, where bytes are no frames of ZooKeeper's."""
         self._awaited: int | None = None  # xid of the reply to lose
         self._held = b""  # incomplete frame held back while a reply is awaited
         self.tally = ConnectionTally(link.tally, link.traffic.watch_events)
@@ -310,6 +332,10 @@ class Connection:
         server.socket.close()
 
     def _look_at_requests(self, data: bytes) -> None:
+        if not self.link.framed:
+            self.link.tally.requests[zookeeper_frames.PIECE] += 1
+            self._look_at_piece()
+            return
         frames = self.tally.requests(self.client.reader.feed(data))
         lost_reply = self.link.lost_reply
         if lost_reply is None or lost_reply.connection is not None:
@@ -320,7 +346,21 @@ class Connection:
                 self._awaited = zookeeper_frames.xid(frame)
                 return
 
+    def _look_at_piece(self) -> None:
+        """Await the reply to a request that has no frame, but not to the first: a greeting."""
+        lost_reply = self.link.lost_reply
+        if self.greeted and lost_reply is not None and lost_reply.connection is None:
+            lost_reply.connection = self
+        self.greeted = True
+
     def _pass_replies(self, data: bytes) -> None:
+        if not self.link.framed:
+            lost_reply = self.link.lost_reply
+            if lost_reply is not None and lost_reply.connection is self:
+                self._fire(len(data))
+            else:
+                self._send(self.client, data, answers=True)
+            return
         frames = self.server.reader.feed(data)
         number, answers = self.tally.replies(frames, self._awaited, monotonic_ns())
         if number is not None:

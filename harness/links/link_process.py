@@ -26,6 +26,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.simulated_faults import TriggerLinks
+from rumpus.recipes.servers import Servers
 
 _PACKET = 1 << 17  # bytes; a Unix socket always takes packets of this size
 _EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
@@ -42,6 +43,7 @@ class LinksError(RuntimeError):
 class _Setup(msgspec.Struct, array_like=True):
     servers: dict[str, tuple[str, int]]
     clients: int
+    sessions: bool
 
 
 class _Call(msgspec.Struct, array_like=True):
@@ -62,8 +64,10 @@ class ProcessLinks:
     Implements ``harness.links.links.Links``. Also a context manager.
 
     Args:
-        servers: node -> host and port on which the proxy reaches it.
+        servers: node -> host and port on which the proxy reaches it; ``node:service`` for a
+            further port of a node, which is cut and mended with the node.
         clients: how many clients, numbered from 0.
+        sessions: whether they keep a connection with a session, as ZooKeeper's clients do.
 
     Raises:
         EnvironmentRefusal: the process or a listener cannot be made here.
@@ -73,8 +77,12 @@ class ProcessLinks:
 
     trigger_links: TriggerLinks | None = None
 
-    def __init__(self, servers: Mapping[str, tuple[str, int]], clients: int) -> None:
-        self._nodes = tuple(servers)
+    def __init__(
+        self, servers: Mapping[str, tuple[str, int]], clients: int, *, sessions: bool = True
+    ) -> None:
+        self.sessions = sessions
+        self._places = tuple(servers)
+        self._nodes = tuple(place for place in servers if ":" not in place)
         self._clients = clients
         self._lock = threading.Lock()
         self._calls = 0
@@ -94,7 +102,7 @@ class ProcessLinks:
                     f"Cannot start the process that carries the clients' links: {error}."
                 ) from error
         try:
-            self._control.send(msgspec.msgpack.encode(_Setup(dict(servers), clients)))
+            self._control.send(msgspec.msgpack.encode(_Setup(dict(servers), clients, sessions)))
             self._ports = self._answer(0, list[list[int]])
         except BaseException:
             self.close()
@@ -106,14 +114,18 @@ class ProcessLinks:
         return self._process.pid
 
     def address(self, client: int, node: str) -> tuple[str, int]:
-        """Host and port on which a client finds a server."""
-        (node,) = self._known(client, [node])
-        return LISTEN_ON, self._ports[client][self._nodes.index(node)]
+        """Host and port on which a client finds a server (``node``, or ``node:service``)."""
+        self._known(client, [node.partition(":")[0]])
+        return LISTEN_ON, self._ports[client][self._places.index(node)]
 
     def hosts(self, client: int) -> str:
-        """A client's connection string: every server by its link."""
-        addresses = (self.address(client, node) for node in self._nodes)
+        """A client's connection string: every port of every server by its link, in order."""
+        addresses = (self.address(client, place) for place in self._places)
         return ",".join(f"{host}:{port}" for host, port in addresses)
+
+    def places(self, client: int) -> str:
+        """Every port of every server by its link, with names, as ``recipes.servers.Servers``."""
+        return str(Servers({place: self.address(client, place) for place in self._places}))
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
         """Break a client's links to some servers (all by default)."""
@@ -300,7 +312,7 @@ def serve(control: socket.socket, parent: int) -> None:
     """
     setup = msgspec.msgpack.decode(control.recv(_PACKET), type=_Setup)
     try:
-        proxy = LinkProxy(setup.servers, setup.clients)
+        proxy = LinkProxy(setup.servers, setup.clients, sessions=setup.sessions)
     except OSError as error:
         _reply(control, _Answer(0, refusal=_refusal(setup, error)))
         return

@@ -57,14 +57,18 @@ class LinkProxy:
     Methods do what they do in ``harness.links.links.Links``; nodes must be given and exist.
 
     Args:
-        servers: node -> host and port on which it is reached.
+        servers: node -> host and port on which it is reached; ``node:service`` for a further
+            port of a node. A node's cuts and delays are those of all its ports.
         clients: how many clients, numbered from 0.
+        sessions: whether the bytes are frames of ZooKeeper's protocol.
 
     Raises:
         OSError: a server's host has no address, or a listener cannot be opened.
     """
 
-    def __init__(self, servers: Mapping[str, tuple[str, int]], clients: int) -> None:
+    def __init__(
+        self, servers: Mapping[str, tuple[str, int]], clients: int, *, sessions: bool = True
+    ) -> None:
         self._traffic = Traffic()
         self._tallies = [Tally(client) for client in range(clients)]
         self._links: list[dict[str, Link]] = []
@@ -72,7 +76,12 @@ class LinkProxy:
         resolved = {node: _resolve(address) for node, address in servers.items()}
         try:
             for tally in self._tallies:
-                links = {n: Link(n, r, tally, self._traffic) for n, r in resolved.items()}
+                links = {
+                    port: Link(
+                        port.partition(":")[0], address, tally, self._traffic, framed=sessions
+                    )
+                    for port, address in resolved.items()
+                }
                 self._links.append(links)
                 self._listeners.append([])
                 for link in links.values():
@@ -209,7 +218,8 @@ class LinkProxy:
         self._traffic.selector.close()
 
     def _chosen(self, client: int, nodes: Iterable[str]) -> list[Link]:
-        return [self._links[client][node] for node in nodes]
+        chosen = set(nodes)
+        return [link for link in self._links[client].values() if link.node in chosen]
 
     def _cut(
         self, client: int, how: Cut, nodes: Iterable[str], lost_reply: LostReply | None

@@ -65,11 +65,18 @@ class Links(Protocol):
     trigger_links: TriggerLinks | None
     """This object itself if triggers for single requests can be armed on it; else None."""
 
+    sessions: bool
+    """Whether clients keep a connection with a session, as ZooKeeper's do; else they connect when
+    they need it."""
+
     def address(self, client: int, node: str) -> tuple[str, int]:
         """Host and port on which a client finds a server."""
 
     def hosts(self, client: int) -> str:
         """A client's connection string: every server by its link."""
+
+    def places(self, client: int) -> str:
+        """Every port of every server by its link, with names, as ``recipes.servers.Servers``."""
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
         """Break a client's links to some servers (all by default).

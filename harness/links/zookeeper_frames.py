@@ -50,7 +50,11 @@ REQUESTS: Final[Mapping[str, frozenset[int]]] = {
 """Kinds of request that can be told apart, by opcode. A create may also stand inside a multi; a
 multi is a change unless it only checks."""
 
+PIECE: Final = 1 << 20
+"""In place of an opcode: bytes of another protocol that a client sent at a time."""
+
 _NAMES: Final[Mapping[int, str]] = {
+    PIECE: "piece",
     2: "delete",
     3: "exists",
     4: "get-data",

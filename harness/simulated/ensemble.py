@@ -89,6 +89,10 @@ class SimEnsemble:
         """Host and port of a node on the simulated network."""
         return self._addresses[node]
 
+    def client_addresses(self) -> dict[str, tuple[str, int]]:
+        """The same of all nodes."""
+        return dict(self._addresses)
+
     def kill(self, node: str) -> None:
         """End a server's process; its disk keeps what was written."""
         self.cluster.kill(node)

@@ -23,6 +23,7 @@ from rumpus.harness.simulated_faults import (
     RequestTrigger,
     TriggerLinks,
 )
+from rumpus.recipes.servers import Servers
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
 from rumpus.simulation.network.network import Network
@@ -84,6 +85,8 @@ class SimLinks:
         ValueError: (from every method) there is no such client or node.
     """
 
+    sessions = True
+
     def __init__(
         self,
         simulator: Simulator,
@@ -124,6 +127,11 @@ class SimLinks:
         """A client's connection string."""
         self._chosen(client, ())
         return ",".join(f"{host}:{port}" for host, port in self._servers.values())
+
+    def places(self, client: int) -> str:
+        """The servers' addresses with their names."""
+        self._chosen(client, ())
+        return str(Servers(self._servers))
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
         """Break a client's links to some servers (all by default)."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.servers import ZOOKEEPER
 
 
 class LockUnknown(OutcomeUnknown):
@@ -24,7 +25,11 @@ class NotHeld(NotDone):
 
 
 class Recipe(Protocol):
-    """Static facts about a recipe: what it promises, and where its contenders queue, if they do."""
+    """Static facts about a recipe: what it promises, and where its contenders queue, if they do.
+
+    A recipe for servers that are not ZooKeeper's names their ``system`` (see ``system_of``), and as
+    ``library`` the distribution of the package index by which it speaks to them.
+    """
 
     promises: ClassVar[Promises]
 
@@ -32,3 +37,8 @@ class Recipe(Protocol):
     def line(cls, path: str) -> Line | None:  # noqa: ARG003 - for those that have one
         """Which znodes represent the contenders for ``path``; None if they do not queue."""
         return None
+
+
+def system_of(recipe: type[Recipe]) -> str:
+    """What servers a recipe is for: a name of ``harness.docker.systems``."""
+    return str(getattr(recipe, "system", ZOOKEEPER))

@@ -75,6 +75,18 @@ def catalogue() -> dict[str, Any]:
                     }
                     for name, entry in workload.catalogue.items()
                 ],
+                "other_systems": [
+                    {
+                        "name": name,
+                        "system": entry.system,
+                        "faulty": entry.faulty,
+                        "mistake": entry.mistake,
+                        "expected": sorted(entry.expected),
+                        "weakness": entry.weakness,
+                        "missing": entry.missing,
+                    }
+                    for name, entry in workload.elsewhere.items()
+                ],
             }
             for workload in WORKLOADS.values()
         ],
@@ -181,6 +193,13 @@ def _print(document: dict[str, Any], console: Console) -> None:
                 say(f"wakes at most {promises['wakeups']} per release", 6)
             if promises["notes"]:
                 say(f"[dim]{escape(promises['notes'])}[/]", 6)
+        for recipe in workload["other_systems"]:
+            faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
+            say(f"[bold]{recipe['name']}[/], on docker with {recipe['system']}{faulty}", 2)
+            if recipe["weakness"]:
+                say(f"[dim]cannot keep what it promises: {escape(recipe['weakness'])}[/]", 6)
+            if recipe["missing"]:
+                say(f"[red]{escape(recipe['missing'])}[/]", 6)
     say("[bold]faults[/]", 0)
     # A reason that is the same for all faults, such as a missing engine, is printed once.
     reasons = {fault["why"]["docker"] for fault in document["faults"]} - {""}

@@ -2,16 +2,19 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
 from rumpus.harness.docker.leftovers import find_leftovers, remove_leftovers
+from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import monotonic_and_wall, perform
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import require
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import ClockAnchor
 from rumpus.runs.world import RunOrder
 
@@ -25,6 +28,7 @@ class DockerWorld:
         image: the servers' container image; None for the one that rumpus builds.
         tick_ms: the servers' ``tickTime``.
         say: called with a line for every step.
+        system: what the servers are, a name of ``harness.docker.systems``.
     """
 
     kind = "docker"
@@ -37,11 +41,14 @@ class DockerWorld:
         image: str | None,
         tick_ms: int,
         say: Callable[[str], None],
+        system: str = ZOOKEEPER,
     ) -> None:
         self._say = say
         self._ensemble = DockerEnsemble(
-            run_id, nodes=nodes, image=image, tick_ms=tick_ms, report=say
+            run_id, nodes=nodes, image=image, tick_ms=tick_ms, system=system, report=say
         )
+        self._system = SYSTEMS[system]
+        self._tick_ms = tick_ms
         self._wanted = image
         self.image: str | None = None
         self.options: dict[str, Any] = {}
@@ -56,7 +63,9 @@ class DockerWorld:
                 if leftovers:
                     self._say(f"removing what is left of {'; '.join(map(str, leftovers))}")
                     remove_leftovers(leftovers)
-            self.image = ensure_node_image(engine, self._say)
+            ensure_node_image(engine, self._say)
+            server = self._system.server(self._tick_ms)
+            self.image = ensure_node_image(engine, self._say, server.image)
             if self._wanted is not None:
                 self.image = ensure_image(engine, self._wanted, self._say)
         finally:
@@ -75,7 +84,7 @@ class DockerWorld:
             perform(
                 order.run,
                 ensemble=self._ensemble,
-                connect=ProcessLinks,
+                connect=partial(ProcessLinks, sessions=order.run.clients.system == ZOOKEEPER),
                 nemesis=order.nemesis(),
                 sink=sink,
                 logs=order.directory.clients,

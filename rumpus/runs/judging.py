@@ -21,12 +21,14 @@ from rumpus.checker.servers.txnlog import Known
 from rumpus.checker.untrusted_file import in_utf8
 from rumpus.checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.first_record import FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.story import ServerSide
 from rumpus.results.untrusted_file import read_regular
+from rumpus.runs.server_leases import effects_without_leader, server_leases
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.judgement import Evidence
@@ -82,7 +84,12 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
     record = run.read_record()
     # Without an intact seal the logs may be another run's, and are not read. Sealed ones are read
     # before the history: the memory that this takes, beside the result, is free again by then.
-    truth, unread = server_truth(run, record.nodes) if changed == [] else (None, [])
+    truth, view = None, None
+    unread: list[str] = []
+    if changed == [] and record.system == ZOOKEEPER:
+        truth, unread = server_truth(run, record.nodes)
+    elif changed == []:
+        view, unread = server_leases(run, record)
     history = run.read_history()
     workload = _workload_of(run, record, workload)
     said = first_record(history)
@@ -112,6 +119,8 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             directed=bool(record.options.get("directed")),
             punctual=isinstance(record.plan, dict) and record.plan.get("punctual") is True,
             strict=record.strict and not damaged,
+            view=None if found.clock else view,
+            impossible=effects_without_leader(record.system),
             path=workload.path,
             session_timeout=record.session_timeout,
         ),
@@ -122,7 +131,7 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
         ],
     )
     if verdict.outcome in ("unknown", "inconclusive"):
-        if truth is None and changed == []:
+        if truth is None and view is None and changed == []:
             verdict.reasons.append("no transaction logs of the servers are at hand")
         if truth is not None:
             said_of_logs = truth.reasons + truth.notes
@@ -213,6 +222,7 @@ def _contradictions(
         truth=truth,
         clock=clock,
         lossy="file-lie" in record.nemesis or record.options.get("server_mutant") is not None,
+        sessions=record.system == ZOOKEEPER,
     )
     if said is not None:
         found.history += [

@@ -19,6 +19,8 @@ from rumpus.consoles import shown
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.library import UnusableLibrary, loaded_version
 from rumpus.harness.clients.workers import WorkerCrash
+from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import USUAL, Usage, parse_usage
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
@@ -28,8 +30,10 @@ from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, SOUND, register
 from rumpus.nemesis.swarm import PROFILES, swarm_plan
-from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.contests.interfaces import Recipe, system_of
+from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
@@ -88,11 +92,16 @@ class PreparedRun:
         self._usage = _usage(settings)
         self._name = name
         self._recipe = _recipe(self.workload, settings, name)
+        self._system = system_of(self._recipe)
+        if self._system != ZOOKEEPER:
+            self._settings = settings = _for_other_system(settings, self._system)
         choice = choose_ensemble(settings.ensemble, settings.image)
         _check_handler(settings.handler, choice)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
         usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
+        if settings.nodes == 1 and self._system != ZOOKEEPER:
+            usual = tuple(kind for kind in usual if kind != "partition")
         if settings.swarm is not None and choice.kind == "sim":
             usual = SOUND
         own = [fault.kind for fault in self._own_faults]
@@ -102,7 +111,7 @@ class PreparedRun:
             self._plan = _checked(plan, settings)
         self._directed = bool(plan or settings.plan or settings.swarm)
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
-        self._world = _world(settings, choice, self.seed, self._id, say)
+        self._world = _world(settings, choice, self.seed, self._id, say, self._system)
         self._world.prepare(self._plan)
 
     def perform(
@@ -156,7 +165,8 @@ class PreparedRun:
                         raise
                     raise UsageError(f"{crash}. {self._name} must not end its process") from crash
             record.interrupted = interrupted()
-            record.versions["kazoo"] = status.kazoo or record.versions["kazoo"]
+            if self._system == ZOOKEEPER:
+                record.versions["kazoo"] = status.kazoo or record.versions["kazoo"]
             directory.write_record(record)
             _seal(directory, self._say)
         return directory
@@ -179,6 +189,14 @@ class PreparedRun:
                 asked.append(f"--handler {settings.handler}")
             subject = f"{workload.name} / {self._name} cannot run with {' '.join(asked)}"
             raise UsageError(f"{subject}: {error}") from error
+
+    def _libraries(self, greenlets: str | None) -> dict[str, str]:
+        """The versions of what the clients use, by name."""
+        if self._system != ZOOKEEPER:
+            library = str(self._recipe.library)  # type: ignore[attr-defined]  # as Recipe says
+            return {library: version(library)}
+        more = {greenlets: version(greenlets)} if greenlets else {}
+        return {"kazoo": self._kazoo_version, **more}
 
     def _record(self, anchor: ClockAnchor) -> RunRecord:
         """The run's record."""
@@ -214,15 +232,16 @@ class PreparedRun:
                 **({"own_faults": own} if own else {}),
                 **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
                 **({"handler": greenlets} if greenlets else {}),
+                **({} if self._system == ZOOKEEPER else {"system": self._system}),
                 **self._world.options,
             },
             clock_anchors=[anchor],
             versions={
                 "rumpus": __version__,
                 "python": platform.python_version(),
-                "kazoo": self._kazoo_version,
-                **({greenlets: version(greenlets)} if greenlets else {}),
-                "zookeeper": self._world.image or SIMULATED_ZOOKEEPER,
+                **self._libraries(greenlets),
+                "zookeeper" if self._system == ZOOKEEPER else "servers": self._world.image
+                or SIMULATED_ZOOKEEPER,
             },
         )
 
@@ -293,6 +312,8 @@ def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe
         recipe = workload.recipe_of(name, settings.promise)
     except (NotFound, ValueError) as error:
         raise UsageError(str(error)) from error
+    except MissingLibrary as missing:
+        raise EnvironmentRefusal(f"{workload.name} / {name} {missing}") from missing
     if settings.fencing and not recipe.promises.tokens:
         raise UsageError(
             f"{workload.name} / {name} gives no fencing tokens, so nothing can be fenced"
@@ -404,6 +425,7 @@ def _world(
     seed: int,
     run_id: str,
     say: Callable[[str], None],
+    system: str,
 ) -> World:
     preemption = settings.preemption
     if choice.kind != "sim" and preemption != "auto":
@@ -428,7 +450,31 @@ def _world(
         )
     from rumpus.runs.docker_world import DockerWorld  # noqa: PLC0415 - slow to import
 
-    return DockerWorld(run_id, nodes=settings.nodes, image=settings.image, tick_ms=TICK_MS, say=say)
+    return DockerWorld(
+        run_id,
+        nodes=settings.nodes,
+        image=settings.image,
+        tick_ms=TICK_MS,
+        say=say,
+        system=system,
+    )
+
+
+def _for_other_system(settings: RunSettings, system: str) -> RunSettings:
+    """The settings of a run whose servers are not ZooKeeper's: on real servers, with their number.
+
+    Raises:
+        UsageError: something was asked for that only runs with ZooKeeper have.
+    """
+    alone = f"{settings.workload} / {settings.recipe} runs on {system}"
+    if settings.ensemble == "sim":
+        raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
+    for option in ("image", "kazoo", "swarm", "server_mutant"):
+        if getattr(settings, option) is not None:
+            words = option.replace("_", "-")
+            raise UsageError(f"{alone}, so it takes no --{words}, which is for ZooKeeper")
+    nodes = settings.nodes if "nodes" in settings.fixed else SYSTEMS[system].nodes
+    return replace(settings, ensemble="docker", nodes=nodes)
 
 
 def _check_handler(handler: str, choice: Choice) -> None:

@@ -15,7 +15,8 @@ from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.image import ensure_node_image
 from rumpus.harness.docker.leftovers import labels, remove_run
-from rumpus.harness.docker.nodes import CLIENT_PORT, DockerNode
+from rumpus.harness.docker.nodes import DockerNode
+from rumpus.harness.docker.zookeeper_server import CLIENT_PORT, ZooKeeperServer
 
 MEMORY = "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,wchc,wchp,isro,conf,envi"
@@ -139,7 +140,9 @@ class DockerDeployment:
 
     def files(self, node: str) -> dict[str, bytes]:
         with tempfile.TemporaryDirectory() as place:
-            self._nodes[node].copy_data(Path(place))
+            server = self._nodes[node]
+            for source in ZooKeeperServer(self.tick_ms).data(server.environment):
+                server.copy_folder(source, Path(place))
             return {path.name: path.read_bytes() for path in sorted(Path(place).iterdir())}
 
     def write_file(self, node: str, name: str, content: bytes) -> None:

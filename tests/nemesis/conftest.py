@@ -241,6 +241,8 @@ class Clients(Processes):
 
 
 class Links(Faulty):
+    sessions = True
+
     def __init__(self, servers, clients):
         super().__init__()
         self._servers = servers

@@ -63,10 +63,10 @@ class Contender:
     Args:
         context: the client's context.
         recipe: a lock, a semaphore or the like (``recipes.contests``).
-        line: which znodes the contenders have.
+        line: which znodes the contenders have; None where the servers are not ZooKeeper's.
     """
 
-    def __init__(self, context: ClientContext, recipe: Any, line: Line) -> None:
+    def __init__(self, context: ClientContext, recipe: Any, line: Line | None) -> None:
         self.context = context
         self.recipe = recipe
         self.line = line
@@ -146,6 +146,8 @@ class Contender:
 
     def left(self) -> list[Node]:
         """The contenders' nodes that are there."""
+        if self.line is None:
+            return [Node(path=place, owner=None, czxid=0) for place in self.recipe.left()]
         return contenders_of(self.context.kazoo, self.line)
 
 

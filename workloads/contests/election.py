@@ -53,7 +53,9 @@ class Candidate(Contender):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.access = ZnodeAccess(self.context.kazoo, self.line.path)
+        assert self.line is not None
+        self._path = self.line.path
+        self.access = ZnodeAccess(self.context.kazoo, self._path)
         self._acknowledged: int | None = None
 
     def enter(self, timeout: float) -> bool:
@@ -88,7 +90,7 @@ class Candidate(Contender):
 
     def left(self) -> list[Node]:
         """The nodes that are left of contenders, and of acknowledgements."""
-        said = Line(kind="pool", path=acknowledged_path(self.line.path))
+        said = Line(kind="pool", path=acknowledged_path(self._path))
         return super().left() + contenders_of(self.context.kazoo, said)
 
 

@@ -19,6 +19,7 @@ from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.fenced_lock import FencedLock
+from rumpus.recipes.lock.on_other_systems import OTHER_LOCKS
 from rumpus.recipes.lock.sequencer import SequencerLock
 from rumpus.workloads.contests.contender import Contender, Grant
 from rumpus.workloads.contests.contention import ContentionWorkload
@@ -67,8 +68,8 @@ class SequencerContender(Contender):
 
 
 def _fence(evidence: Evidence) -> CheckResult | None:
-    if not evidence.promises.fenced:
-        return None
+    if not evidence.promises.fenced or evidence.line is None:
+        return None  # a fence that is no znode is the witness alone
     holds = evidence.holds(WORDS)
     data = data_path(evidence.path)
     return check_fence(evidence.history, holds, WORDS.work, evidence.truth, data)
@@ -94,6 +95,7 @@ class LockWorkload(ContentionWorkload):
 
     name = "lock"
     catalogue = LOCKS
+    elsewhere = OTHER_LOCKS
     adapter = OwnLock
     model = "mutex"
     decider = "mutex"
@@ -101,7 +103,7 @@ class LockWorkload(ContentionWorkload):
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One lock object."""
-        lock = recipe(context.kazoo, self.path, name=context.name)
+        lock = recipe(context.reached, self.path, name=context.name)
         line = recipe.line(self.path)
         if isinstance(lock, FencedLock):
             return FencedContender(context, lock, line, data_path(self.path))

@@ -35,6 +35,9 @@ class Evidence:
         directed: whether the fault plan was given by hand, or drawn for a swarm.
         punctual: whether it was a punctual plan (``nemesis.plan``).
         strict: whether hazards are violations.
+        view: when grants of servers that are not ZooKeeper's began and ended; None with
+            ZooKeeper's, whose ``truth`` tells, or when their logs are not at hand.
+        impossible: effects that faults cannot have, as the servers have no leader.
         path: the znode below which everything happened.
         session_timeout: the clients' session timeout, in seconds.
     """
@@ -49,6 +52,8 @@ class Evidence:
     directed: bool = False
     punctual: bool = False
     strict: bool = False
+    view: ServerView | None = None
+    impossible: Collection[Effect] = ()
     path: str = ""
     session_timeout: float = 0.0
     _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)
@@ -100,7 +105,9 @@ def judge_exercised(
         expiries=expiries,
         leader_changes=evidence.leader_changes,
         kinds=evidence.kinds,
-        effects=() if evidence.directed else {*effects(evidence.kinds), *evidence.effects},
+        effects=()
+        if evidence.directed
+        else {*effects(evidence.kinds), *evidence.effects} - {*evidence.impossible},
         expired=expired,
         any_kind=evidence.punctual,
     )
@@ -110,6 +117,8 @@ def judge_exercised(
 
 def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
     """Who owned the lock (or permit, or role) when, by the servers' logs; None without logs."""
+    if evidence.view is not None:
+        return evidence.view
     if evidence.truth is None or evidence.clock is None or evidence.line is None:
         return None
     line = evidence.line

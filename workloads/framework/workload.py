@@ -24,6 +24,7 @@ from rumpus.harness.generators.usage import USUAL, Usage, parse_usage, usage_wor
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.recipes.promises import Promises
 from rumpus.workloads.framework.checks import Check, Need
 from rumpus.workloads.framework.judgement import Evidence, judge_exercised
@@ -50,6 +51,7 @@ class Workload(ABC):
         name: the workload's name on the command line.
         catalogue: recipe name -> the recipe and its promises, sound recipes first; in other
             repositories just classes, or functions, that make recipes.
+        elsewhere: recipe name -> the entry of a recipe for servers that are not ZooKeeper's.
         adapter: makes an object of another repository a recipe of the family.
         model: the name of the specification that its histories must follow.
         main: the operation by which clients get what they compete or wait for; the measures are
@@ -79,6 +81,7 @@ class Workload(ABC):
 
     name: ClassVar[str]
     catalogue: ClassVar[Mapping[str, Any]] = {}
+    elsewhere: ClassVar[Mapping[str, OtherSystemEntry]] = {}
     adapter: ClassVar[type[OwnRecipe]] = OwnRecipe
     model: ClassVar[str]
     main: ClassVar[str] = ""
@@ -211,8 +214,11 @@ class Workload(ABC):
 
         Raises:
             NotFound: there is none, or it has not what the family needs.
+            MissingLibrary: it is for other servers, and the library for these is not installed.
             ValueError: a promise is unknown.
         """
+        if name in cls.elsewhere:
+            return cls.elsewhere[name].load()
         found = cls.catalogue.get(name)
         if isinstance(found, CatalogueEntry):
             kind: type[Recipe] = found.recipe
@@ -222,7 +228,8 @@ class Workload(ABC):
         if found is None and not is_reference(name):
             raise NotFound(
                 f"unknown recipe {name!r} of workload {cls.name}; there are "
-                f"{', '.join(cls.catalogue) or 'none'}; or package.module:Name for one of your own"
+                f"{', '.join([*cls.catalogue, *cls.elsewhere]) or 'none'}; or package.module:Name "
+                "for one of your own"
             )
         factory = referred(name) if found is None else found
         return cls.adapter.of(factory, name, cls._usual_promises(), promised)

@@ -21,10 +21,10 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 @pytest.fixture
 def context(tmp_path, monkeypatch):
     """A build context of the test's own."""
-    folder = tmp_path / "docker"
+    folder = tmp_path / "zookeeper"
     folder.mkdir()
     (folder / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\n")
-    monkeypatch.setattr(docker_image, "build_context", lambda: folder)
+    monkeypatch.setattr(docker_image, "build_context", lambda _system="zookeeper": folder)
     return folder
 
 
@@ -52,7 +52,7 @@ def test_build_context_that_is_nowhere_is_a_refusal(monkeypatch, tmp_path):
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "prefix"))
     with pytest.raises(EnvironmentRefusal, match="run from a checkout"):
         build_context()
-    installed = tmp_path / "prefix" / "share" / "rumpus" / "docker"
+    installed = tmp_path / "prefix" / "share" / "rumpus" / "docker" / "zookeeper"
     installed.mkdir(parents=True)
     (installed / "Dockerfile").touch()
     assert build_context() == installed

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rumpus.harness.docker.nodes import DockerNode
+from rumpus.harness.docker.zookeeper_server import ZooKeeperServer
 from rumpus.harness.ensemble import EnvironmentRefusal
 
 
@@ -42,7 +43,8 @@ def copied(tmp_path):
     def copy(server):
         node = DockerNode(None, "n1", "run", {})
         node._server = server
-        node.copy_data(tmp_path)
+        for source in ZooKeeperServer(500).data(node.environment):
+            node.copy_folder(source, tmp_path)
         return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     return copy

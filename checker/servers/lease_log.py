@@ -1,0 +1,143 @@
+"""When leases began and ended on servers that are not ZooKeeper's, from what these have executed.
+
+A lease is a key with its holder's random value and a time to live. The value stands for the
+holder's session (``LeaseLock.session``), so the checks of exclusion apply as they are.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from rumpus.checker.untrusted_file import read_regular
+
+LARGEST: Final = 1 << 28
+"""Bytes that a log may have."""
+
+TTL_MS: Final = 1900
+"""A lease on etcd that lasted so long has ended by itself: those of the recipes have 2 s."""
+
+FOR_EVER: Final = 1 << 53
+"""The end of what was never seen to end, in milliseconds."""
+
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_TIME = re.compile(rb"(\d{1,12})\.(\d{6}) ")
+_OPTIONS = {b"PX": 1, b"EX": 1000}
+_UNTIL = {b"PXAT": 1, b"EXAT": 1000}
+_DIGITS = re.compile(rb"\d{1,19}")
+
+
+class Lease(NamedTuple):
+    """One server's lease: its holder's value, and when it began and ended (wall clock, ms).
+
+    ``expired``: its time was over; else its holder removed it.
+    """
+
+    value: int
+    start: int
+    end: int
+    expired: bool
+
+
+def leases_of_redis(log: Path) -> list[Lease]:
+    """The leases that one server was asked for, from the output of its ``MONITOR``.
+
+    Whether the server refused a request is not in there. It does not matter: a value's requests
+    come within milliseconds of each other, and only values count with which a client was granted
+    the lock.
+
+    Raises:
+        OSError, UnfitFile: the file cannot be read.
+    """
+    leases: dict[int, Lease] = {}
+    caller: list[bytes] = []
+    for line in read_regular(log, LARGEST).splitlines():
+        found = _TIME.match(line)
+        if found is None:
+            continue
+        at = int(found[1]) * 1000 + int(found[2]) // 1000
+        words = _QUOTED.findall(line)
+        command = words[0].lower() if words else b""
+        if b" lua]" not in line[: line.find(b'"')]:
+            caller = words
+        if command == b"set" and len(words) > 3:
+            end = _end(words[3:], at)
+            if end is not None and _DIGITS.fullmatch(words[2]):
+                value = int(words[2])
+                leases[value] = Lease(value, at, end, expired=True)
+        elif command == b"del":
+            # By the script of a release, which names the value that it removes.
+            for word in caller:
+                held = leases.get(int(word)) if _DIGITS.fullmatch(word) else None
+                if held is not None and at < held.end:
+                    leases[held.value] = held._replace(end=at, expired=False)
+    return list(leases.values())
+
+
+def _end(options: Sequence[bytes], at: int) -> int | None:
+    """When a key ends that is set at a time with these options; None: never."""
+    for name, number in pairwise(options):
+        if not _DIGITS.fullmatch(number):
+            continue
+        if (unit := _OPTIONS.get(name.upper())) is not None:
+            return at + unit * int(number)
+        if (unit := _UNTIL.get(name.upper())) is not None:
+            return unit * int(number)
+    return None
+
+
+class _KeyValue(msgspec.Struct):
+    key: str
+    value: str = ""
+    lease: int = 0
+
+
+class _Event(msgspec.Struct):
+    kv: _KeyValue
+    type: int | str = 0
+
+
+class _Answer(msgspec.Struct):
+    events: list[_Event] = msgspec.field(name="Events", default_factory=list)
+
+
+def leases_of_etcd(log: Path) -> list[Lease]:
+    """The leases that one server has seen, from what its ``watch`` has printed, with times.
+
+    Each line is a time in seconds and an answer of ``etcdctl watch --write-out=json``. A key is
+    removed when its lease ends, or by its holder; the event is the same, so a lease that was
+    removed before its time (``TTL_MS``) counts as released.
+
+    Raises:
+        OSError, UnfitFile: the file cannot be read.
+    """
+    leases: dict[int, Lease] = {}
+    held: dict[str, int] = {}
+    decoder = msgspec.json.Decoder(_Answer)
+    for line in read_regular(log, LARGEST).splitlines():
+        found = _TIME.match(line)
+        if found is None:
+            continue
+        at = int(found[1]) * 1000 + int(found[2]) // 1000
+        try:
+            answer = decoder.decode(line[found.end() :])
+        except msgspec.MsgspecError:
+            continue  # the last line of a server that was killed
+        for event in answer.events:
+            key = event.kv.key
+            if event.type in (1, "DELETE"):
+                if (ended := held.pop(key, None)) is not None:
+                    began = leases[ended].start
+                    leases[ended] = Lease(ended, began, at, expired=at - began >= TTL_MS)
+                continue
+            text = b64decode(event.kv.value)
+            if _DIGITS.fullmatch(text) and (value := int(text)) not in leases:
+                held[key] = value
+                leases[value] = Lease(value, at, FOR_EVER, expired=True)
+            elif _DIGITS.fullmatch(text):
+                held[key] = int(text)  # the watch began again, from the first revision
+    return list(leases.values())

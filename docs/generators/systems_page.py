@@ -1,0 +1,135 @@
+"""Generates the tables of ``docs/systems.md`` from runs: locks of several systems, fault by fault.
+
+``python -m docs.generators.systems_page docs/systems.md`` performs a run on docker for each lock
+and each kind of fault, one after the other (about half an hour), and updates the page. ``--keep
+DIR`` leaves the runs there; a run that is there already is not performed again.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from docs.generators.marked_page import table_row, with_part
+
+LOCKS: Final = (
+    "fair",
+    "validity",
+    "kazoo",
+    "etcd",
+    "redis",
+    "redis-sentinel",
+    "redlock",
+    "redlock-fenced",
+)
+ALONE: Final = frozenset({"redis"})
+"""Locks on a single server, which cannot be partitioned."""
+
+FAULTS: Final[Mapping[str, str]] = {
+    "none": "Without faults",
+    "kill": "Servers are killed",
+    "pause": "Servers are paused",
+    "partition": "Servers are partitioned",
+    "client-pause": "Clients are paused",
+    "client-kill": "Clients are killed",
+    "client-partition": "Clients are cut off from servers",
+}
+LOAD_S: Final = 15
+SEED: Final = 7
+
+HEADINGS: Final = (
+    "lock",
+    "violations",
+    "hazards",
+    "longest stale belief",
+    "handover after a release",
+    "after a death",
+    "grants/s",
+    "messages a grant",
+)
+
+
+def results(lock: str, fault: str, runs: Path) -> dict[str, Any]:
+    """The results of one run, performed unless it is there.
+
+    Raises:
+        RuntimeError: it could not be performed; the message has its last words.
+    """
+    place = (runs / f"{lock}-{fault}").absolute()
+    found = sorted(place.glob("lock/2*/results.json"))
+    if not found:
+        command = [
+            *(sys.executable, "-m", "rumpus.program", "run", "lock", "--recipe", lock),
+            *("--ensemble", "docker", "--nemesis", fault, "--time-limit", str(LOAD_S)),
+            *("--seed", str(SEED), "--runs", str(place), "--json"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1, 3):
+            raise RuntimeError(f"{lock} under {fault}: {done.stderr[-2000:]}")
+        found = sorted(place.glob("lock/2*/results.json"))
+    document: dict[str, Any] = json.loads(found[-1].read_text())
+    return document
+
+
+def row(lock: str, result: Mapping[str, Any]) -> tuple[str, ...]:
+    """A lock's row in the table of a fault."""
+    broken = [each for each in result["anomalies"] if each["promised"]]
+    hazards = [each for each in result["anomalies"] if not each["promised"]]
+    stale = [each["longest_ms"] for each in result["anomalies"] if each["kind"] == "stale-belief"]
+    measures = result["measures"]
+    after = {each["after"]: each for each in measures["handovers"]}
+    messages = measures["messages"]
+    return (
+        f"`{lock}`",
+        _kinds(broken) or ("none" if result["outcome"] == "valid" else result["outcome"]),
+        _kinds(hazards) or "none",
+        _milliseconds(stale[0]) if stale else "none",
+        _milliseconds(after["release"]["median"]) if "release" in after else "",
+        _milliseconds(after["death"]["longest"]) if "death" in after else "",
+        f"{measures['spread']['grants'] / LOAD_S:.0f}",
+        f"{messages['per_grant']:.1f}" if messages else "",
+    )
+
+
+def _kinds(anomalies: Iterable[Mapping[str, Any]]) -> str:
+    return ", ".join(f"`{each['kind']}` {each['count']}" for each in anomalies)
+
+
+def _milliseconds(number: float | None) -> str:
+    if number is None:
+        return ""
+    return f"{number / 1000:.1f} s" if number >= 1000 else f"{number:.0f} ms"
+
+
+def tables(runs: Path, say: Any = None) -> Iterator[str]:
+    """The tables, one for each kind of fault, each with its heading."""
+    for fault, heading in FAULTS.items():
+        rows = [HEADINGS, ("---",) * len(HEADINGS)]
+        for lock in LOCKS:
+            if fault == "partition" and lock in ALONE:
+                continue
+            if say is not None:
+                say(f"{lock}, {fault}")
+            rows.append(row(lock, results(lock, fault, runs)))
+        yield f"### {heading}\n\n" + "".join(f"{table_row(each)}\n" for each in rows)
+
+
+def main() -> None:
+    """Update the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="where the runs are left")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rumpus-systems-") as scratch:
+        runs = arguments.keep or Path(scratch)
+        whole = "\n".join(tables(runs, lambda words: print(words, file=sys.stderr)))  # noqa: T201
+    page = arguments.page.read_text()
+    arguments.page.write_text(with_part(page, "systems", whole))
+
+
+if __name__ == "__main__":
+    main()

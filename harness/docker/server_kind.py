@@ -1,0 +1,55 @@
+"""What differs from one kind of server to another, where servers run in containers.
+
+A system (``harness.docker.systems``) is a kind of server, and how many of them there are.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple, Protocol
+
+Addresses = Sequence[tuple[str, int]]
+"""Host and port of each of a node's ports, in the order of ``ServerKind.ports``."""
+
+
+class Answer(NamedTuple):
+    """What a server says of itself.
+
+    ``serves``: whether it takes clients' requests. ``leads``: whether it takes itself for the
+    leader (or primary). ``rank``: of several that do, the one with the highest is right.
+    """
+
+    serves: bool
+    leads: bool = False
+    rank: int = 0
+
+
+class ServerKind(Protocol):
+    """How servers of a kind are started and asked."""
+
+    @property
+    def image(self) -> str:
+        """The folder of ``docker/`` that their image is built from."""
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """The ports that clients need, by the name of the service; that of the first is empty."""
+
+    @property
+    def elects(self) -> bool:
+        """Whether the servers have a leader."""
+
+    def environment(self, names: Sequence[str], name: str) -> dict[str, str]:
+        """The environment variables of a node's container."""
+
+    def command(self, names: Sequence[str], name: str) -> list[str]:
+        """The arguments of the image's entry point; none for those that it has itself."""
+
+    def ask(self, addresses: Addresses) -> Answer | None:
+        """What a server answers within a second; None if it does not."""
+
+    def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:
+        """The folders of a container that a run keeps, and where: a folder of the node's.
+
+        Args:
+            environment: the container's environment variables, those of its image included.
+        """

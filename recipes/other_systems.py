@@ -1,0 +1,64 @@
+"""Entries of recipes for servers that are not ZooKeeper's.
+
+Their modules need libraries that not everybody has, so they are imported when they are used.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+class MissingLibrary(Exception):  # noqa: N818 - a refusal
+    """The library by which a recipe speaks to its servers is not installed."""
+
+
+@dataclass(frozen=True)
+class OtherSystemEntry:
+    """A recipe of another system.
+
+    Args:
+        place: ``module:class``; the module is one of ``rumpus.recipes``.
+        system: what servers it needs, a name of ``harness.docker.systems``.
+        library: the module by which it speaks to them; also the name of the extra by which rumpus
+            installs it, unless ``extra`` is given.
+        mistake: a mutant's known mistake, in words; empty for a recipe without one.
+        expected: the kinds of anomaly by which the checker detects the mistake.
+        extra: the extra (``rumpus[extra]``).
+        weakness: why a recipe that is no mutant cannot keep what it promises; empty if it can.
+    """
+
+    place: str
+    system: str
+    library: str
+    mistake: str = ""
+    expected: frozenset[str] = frozenset()
+    extra: str = ""
+    weakness: str = ""
+
+    @property
+    def faulty(self) -> bool:
+        """Whether it is a mutant."""
+        return bool(self.mistake)
+
+    @property
+    def missing(self) -> str:
+        """What has to be installed before it can be used, in words; empty if nothing."""
+        if find_spec(self.library) is not None:
+            return ""
+        return (
+            f"needs {self.library} to speak to {self.system}: install "
+            f"rumpus[{self.extra or self.library}]"
+        )
+
+    def load(self) -> type[Any]:
+        """The recipe's class.
+
+        Raises:
+            MissingLibrary: its library is not installed; the message says how to install it.
+        """
+        if self.missing:
+            raise MissingLibrary(self.missing)
+        module, _, name = self.place.partition(":")
+        found: type[Any] = getattr(import_module(f"rumpus.recipes.{module}"), name)
+        return found

@@ -1,0 +1,1 @@
+"""Locks on Redis servers."""

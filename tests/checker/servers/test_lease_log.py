@@ -1,0 +1,143 @@
+"""Leases in the logs of servers that are not ZooKeeper's."""
+
+import json
+from base64 import b64encode
+
+import pytest
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.lease_view import lease_view
+from rumpus.checker.servers.lease_log import FOR_EVER, Lease, leases_of_etcd, leases_of_redis
+from rumpus.checker.untrusted_file import UnfitFile
+
+CLOCK = WallClock([(0, 0)])
+
+
+@pytest.fixture
+def read(tmp_path):
+    def written(reader, *lines):
+        path = tmp_path / "log"
+        path.write_bytes(b"".join(line.encode() + b"\n" for line in lines))
+        return reader(path)
+
+    return written
+
+
+def test_a_lease_lasts_until_its_time_is_over(read):
+    assert read(
+        leases_of_redis,
+        "started 99.000000",
+        "OK",
+        '100.500000 [0 172.21.0.1:1] "EVAL" "if \\"x\\"" "1" "/lock" "12" "2000"',
+        '100.500100 [0 lua] "set" "/lock" "12" "NX" "PX" "2000"',
+    ) == [Lease(12, 100_500, 102_500, expired=True)]
+
+
+def test_a_replica_is_told_the_end(read):
+    assert read(leases_of_redis, '1.000000 [0 172.21.0.2:6379] "SET" "/l" "7" "PXAT" "3000"') == [
+        Lease(7, 1000, 3000, expired=True)
+    ]
+    assert read(leases_of_redis, '1.000000 [0 172.21.0.2:6379] "SET" "/l" "7" "EX" "3"') == [
+        Lease(7, 1000, 4000, expired=True)
+    ]
+
+
+def test_a_holder_that_removes_its_key_ends_its_lease(read):
+    asked = '1.000000 [0 c:1] "set" "/l" "7" "NX" "PX" "2000"'
+    assert read(
+        leases_of_redis,
+        asked,
+        '1.500000 [0 c:1] "EVAL" "script" "1" "/l" "7"',
+        '1.500010 [0 lua] "get" "/l"',
+        '1.500020 [0 lua] "del" "/l"',
+    ) == [Lease(7, 1000, 1500, expired=False)]
+    # Not if another removes it: by right it lasts.
+    assert read(
+        leases_of_redis,
+        asked,
+        '1.500000 [0 c:2] "EVAL" "script" "1" "/l" "8"',
+        '1.500020 [0 lua] "del" "/l"',
+    ) == [Lease(7, 1000, 3000, expired=True)]
+
+
+def test_what_is_no_lease_is_passed_over(read):
+    assert (
+        read(
+            leases_of_redis,
+            '1.000000 [0 c:1] "set" "/l" "7"',
+            '1.000000 [0 c:1] "set" "/l" "name" "PX" "2000"',
+            '1.000000 [0 c:1] "set" "/l" "7" "PX" "soon"',
+            '1.000000 [0 c:1] "set"',
+            "broken \x00 line",
+            "",
+        )
+        == []
+    )
+
+
+def test_a_log_that_is_no_file_is_refused(tmp_path):
+    with pytest.raises(UnfitFile, match="directory"):
+        leases_of_redis(tmp_path)
+
+
+def event(seconds, key, value=None):
+    kind = {} if value is not None else {"type": 1}
+    pair = {"key": b64encode(key.encode()).decode(), "mod_revision": 3}
+    if value is not None:
+        pair |= {"value": b64encode(value.encode()).decode(), "lease": 7587848392943}
+    return f"{seconds:.6f} " + json.dumps({"Header": {}, "Events": [{**kind, "kv": pair}]})
+
+
+def test_events_of_etcd(read):
+    assert read(
+        leases_of_etcd,
+        event(1, "/l", "7"),
+        event(3, "/l"),
+        event(4, "/l", "8"),
+        event(4.5, "/l"),
+        event(5, "/l", "9"),
+        event(5, "/other", "text"),
+        event(5, "/other"),
+        '5.000000 {"Header":{',
+    ) == [
+        Lease(7, 1000, 3000, expired=True),
+        Lease(8, 4000, 4500, expired=False),
+        Lease(9, 5000, FOR_EVER, expired=True),
+    ]
+
+
+def test_a_watch_that_began_again_changes_no_beginning(read):
+    lines = [event(1, "/l", "7"), event(3, "/l", "8"), event(9, "/l", "7")]
+    assert [lease.start for lease in read(leases_of_etcd, *lines)] == [1000, 3000]
+
+
+def view(*servers, quorum=1):
+    return lease_view(
+        [
+            [Lease(7, start, end, expired=expired) for start, end, expired in each]
+            for each in servers
+        ],
+        CLOCK,
+        quorum=quorum,
+    )
+
+
+def test_a_grant_of_one_server_lasts_as_long_as_any_has_it():
+    seen = view([(0, 2000, True)], [(5, 2005, True)])
+    assert seen.known == {"0x7"}
+    assert seen.ends["0x7"].time == 2_005_000_000
+    assert seen.ends["0x7"].expired
+
+
+def test_a_grant_of_a_majority_lasts_as_long_as_a_majority_has_it():
+    two_left = [(0, 900, False)], [(0, 2000, True)], [(0, 2010, True)]
+    assert view(*two_left, quorum=2).ends["0x7"].time == 2_000_000_000
+    one_left = [(0, 900, False)], [(0, 950, False)], [(0, 2010, True)]
+    assert view(*one_left, quorum=2).ends["0x7"].time == 950_000_000
+    assert not view(*one_left, quorum=2).ends["0x7"].expired
+
+
+def test_a_lease_whose_end_was_not_seen_has_none():
+    seen = view([(0, FOR_EVER, True)])
+    assert seen.tells("0x7", 10**12)
+    assert seen.ended("0x7") is None
