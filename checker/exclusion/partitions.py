@@ -35,10 +35,21 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
-    """Part -> its holds, in order of grant; without the actions, for these do not name a part."""
+    """Part -> its holds, in order of grant; without the actions, for these do not name a part.
+
+    A member that takes a share anew gives up what is not in it at some moment of that call, and the
+    history does not say when. So its old hold counts only until the call.
+    """
     records = {op.index: op for op in history}
+    asked: dict[int, list[int]] = defaultdict(list)
+    for operation in history.operations():
+        if operation.invoke.f == words.acquire:
+            asked[history.client_of(int(operation.invoke.process))].append(operation.invoke.time)
     found: dict[str, list[Hold]] = defaultdict(list)
-    for hold in extract_holds(history, words):
+    for whole in extract_holds(history, words):
+        again = asked[whole.client]
+        after = bisect_right(again, whole.granted)
+        hold = _until(again[after], whole) if after < len(again) else whole
         parts = records[hold.ops[1]].value.get("parts") or {}
         for part, grant in parts.items():
             session = grant["session"] or hold.session
@@ -46,6 +57,12 @@ def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
                 replace(hold, session=session, token=grant["token"], node=grant["node"], acts=[])
             )
     return dict(found)
+
+
+def _until(time: int, hold: Hold) -> Hold:
+    """A hold that is not believed in after a time, in ns."""
+    beliefs = [(start, min(end, time)) for start, end in hold.beliefs if start < time]
+    return replace(hold, beliefs=beliefs or [(hold.granted, hold.granted)])
 
 
 def check_shares(

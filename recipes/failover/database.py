@@ -37,6 +37,9 @@ from rumpus.recipes.requests.session_validity import SessionValidity
 LOOK_S: Final = 0.3
 """Seconds between a primary's reads of its replicas' addresses."""
 
+SUCCESSOR_S: Final = 3.0
+"""Seconds for which a primary that has handed its role back waits for a successor to begin."""
+
 REGISTER_S: Final = 0.5
 """Seconds between a member's reports of its log's length."""
 
@@ -119,6 +122,7 @@ class FailoverDatabase:
         self._closed = False
         self._term: PrimaryTerm | None = None
         self._handed_back = False  # the term goes on, but the election is resigned
+        self._handed_back_at = 0.0
         self._log = self._log_class(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
@@ -158,13 +162,16 @@ class FailoverDatabase:
     def hand_back(self) -> bool:
         """Resign the election, but serve until a successor begins; False if we are not the primary.
 
-        The majority makes that safe, as for a primary that is cut off from ZooKeeper.
+        The majority makes that safe, as for a primary that is cut off from ZooKeeper. If none
+        begins within ``SUCCESSOR_S``, the term ends: the successor may have handed back, too, and
+        then each would wait for the other.
         """
         with self._changed:
             term = self._term
             if term is None or term.over or self._handed_back:
                 return False
             self._handed_back = True
+            self._handed_back_at = time.monotonic()
         self._role_changed()
         try:
             self._election.resign()
@@ -288,6 +295,12 @@ class FailoverDatabase:
             self._validity.let_go()
             session.close()
 
+    def _without_successor(self) -> bool:
+        """Whether the role was handed back, and nobody has begun to be primary for too long."""
+        with self._changed:
+            since = time.monotonic() - self._handed_back_at
+            return self._handed_back and since > SUCCESSOR_S
+
     def _begin(self) -> PrimaryTerm | None:
         epoch = self._election.token
         if epoch is None or not self._election.leading:
@@ -308,7 +321,7 @@ class FailoverDatabase:
         """Give the term its replicas' addresses, and publish the primary's address for clients."""
         ours = Primary(term.epoch, self.name, self._server.address)
         published = False
-        while not (term.over or session.lost):
+        while not (term.over or session.lost or self._without_successor()):
             members = {}
             serving = term.serving
             with suppress(KazooException, Unanswered):

@@ -47,3 +47,9 @@ def test_a_mutant_shows_its_mistake(path):
     assert case.expects.kind in mutant.expected
     told = replay(case)
     assert told.reproduced is True, told
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "mended").glob(f"*{ENDING}")))
+def test_what_was_mended_stays_away(path):
+    """A mistake of a recipe or of a check here, that explorations have found."""
+    assert replay(load_case(path)).reproduced is False
