@@ -16,9 +16,11 @@ from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.image import image_tag
 from rumpus.harness.docker.leftovers import find_leftovers
 from rumpus.harness.docker.probe import probe_engine
+from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.registry import FAULTS
 from rumpus.version import __version__
+from rumpus.workloads.registry import WORKLOADS
 
 LEAST_DISK = 1 << 30
 
@@ -61,12 +63,17 @@ def doctor_command(arguments: argparse.Namespace) -> int:
     try:
         with refusals("looking at the Docker engine"):
             say(good=True, what="docker", detail=f"engine {engine.version()['Version']}")
-            there = any(image_tag() in image.tags for image in engine.images.list())
+            tags = {tag for image in engine.images.list() for tag in image.tags}
+            there = image_tag() in tags
             left = find_leftovers(engine)
         detail = image_tag() if there else f"{image_tag()} is missing: the first run builds it"
         say(good=there, what="node image", detail=detail)
         words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
         say(good=not left, what="leftovers", detail=words)
+        for system, missing in other_systems().items():
+            image = image_tag(SYSTEMS[system].server(1).image)
+            here = "is there" if image in tags else "is missing: the first run builds it"
+            say(good=not missing, what=system, detail=missing or f"{image} {here}")
     finally:
         engine.close()
     for name, found in docker_faults().items():
@@ -76,6 +83,15 @@ def doctor_command(arguments: argparse.Namespace) -> int:
             detail = found.why or "would be possible between servers; no fault here needs it"
             say(good=found.available, what=name, detail=detail)
     return 0 if able else 4
+
+
+def other_systems() -> dict[str, str]:
+    """System -> what has to be installed to reach it, in words; empty if nothing."""
+    return {
+        entry.system: entry.missing
+        for workload in WORKLOADS.values()
+        for entry in workload.elsewhere.values()
+    }
 
 
 def _disk(runs: Path, say: Callable[..., bool]) -> bool:
