@@ -1,9 +1,10 @@
 """The servers' timeline of locks that are leases (``checker.servers.lease_log``).
 
-A lease lasts *by right* until its time is over, unless its holder removed it. So a key that a
-server forgot, or that somebody else deleted, is still the holder's by right, and if another client
-is granted the lock meanwhile, servers have granted it twice. Where a grant takes a majority of
-servers, it lasts as long as the leases of a majority do.
+A lease lasts *by right* until its time is over. So a key that a server forgot, or that somebody
+else deleted, is still the holder's by right, and if another client is granted the lock meanwhile,
+servers have granted it twice. If its holder removed it, the holder had stopped believing before,
+and that time does not matter. Where a grant takes a majority of servers, it lasts as long as the
+leases of a majority do.
 """
 
 from collections.abc import Sequence
@@ -27,12 +28,9 @@ def lease_view(servers: Sequence[Sequence[Lease]], clock: WallClock, *, quorum: 
         for lease in leases:
             by_value.setdefault(lease.value, []).append(lease)
     ends = {}
-    known = set()
     for value, leases in by_value.items():
-        session = session_hex(value)
-        known.add(session)
         lasting = sorted(leases, key=lambda lease: lease.end, reverse=True)
         last = lasting[min(quorum, len(lasting)) - 1]
         if last.end != FOR_EVER:
-            ends[session] = SessionEnd(clock.monotonic(last.end), last.expired)
-    return ServerView(ends=ends, known=frozenset(known))
+            ends[session_hex(value)] = SessionEnd(clock.monotonic(last.end), last.expired)
+    return ServerView(ends=ends, known=frozenset(map(session_hex, by_value)))

@@ -18,8 +18,9 @@ from rumpus.checker.untrusted_file import read_regular
 LARGEST: Final = 1 << 28
 """Bytes that a log may have."""
 
-TTL_MS: Final = 1900
-"""A lease on etcd that lasted so long has ended by itself: those of the recipes have 2 s."""
+TTL_MS: Final = 2000
+"""The time to live of the recipes' leases. etcd's log does not tell it; a lease that lasted so long
+has ended by itself."""
 
 FOR_EVER: Final = 1 << 53
 """The end of what was never seen to end, in milliseconds."""
@@ -32,9 +33,10 @@ _DIGITS = re.compile(rb"\d{1,19}")
 
 
 class Lease(NamedTuple):
-    """One server's lease: its holder's value, and when it began and ended (wall clock, ms).
+    """One server's lease: its holder's value, when it began, and when its time is over.
 
-    ``expired``: its time was over; else its holder removed it.
+    Both in milliseconds of the wall clock. ``expired``: it lasted until then; else its holder
+    removed it before.
     """
 
     value: int
@@ -74,7 +76,7 @@ def leases_of_redis(log: Path) -> list[Lease]:
             for word in caller:
                 held = leases.get(int(word)) if _DIGITS.fullmatch(word) else None
                 if held is not None and at < held.end:
-                    leases[held.value] = held._replace(end=at, expired=False)
+                    leases[held.value] = held._replace(expired=False)
     return list(leases.values())
 
 
@@ -132,7 +134,9 @@ def leases_of_etcd(log: Path) -> list[Lease]:
             if event.type in (1, "DELETE"):
                 if (ended := held.pop(key, None)) is not None:
                     began = leases[ended].start
-                    leases[ended] = Lease(ended, began, at, expired=at - began >= TTL_MS)
+                    expired = at - began >= TTL_MS
+                    end = at if expired else began + TTL_MS
+                    leases[ended] = Lease(ended, began, end, expired=expired)
                 continue
             text = b64decode(event.kv.value)
             if _DIGITS.fullmatch(text) and (value := int(text)) not in leases:

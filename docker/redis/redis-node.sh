@@ -55,7 +55,8 @@ until [[ -z $REDIS_PRIMARY ]] || getent hosts "$REDIS_PRIMARY" > /dev/null; do s
 (
     until redis-cli -s "$socket" ping 2> /dev/null | grep -q -e PONG -e LOADING; do sleep 0.02; done
     echo "started $(date +%s.%6N)" >> monitor.log
-    redis-cli -s "$socket" monitor >> monitor.log &
+    # A Sentinel that changes the server's role ends all connections, this one, too.
+    while true; do redis-cli -s "$socket" monitor >> monitor.log 2> /dev/null || true; done &
     until tail -n 1 monitor.log | grep -qv ^started; do sleep 0.02; done
     redis-cli -s "$socket" config set port 6379 > /dev/null
     if [[ -e sentinel.conf ]]; then exec redis-sentinel sentinel.conf; fi

@@ -120,9 +120,12 @@ class SentinelLock(RedisLock):
 
     def __init__(self, servers: Servers, path: str, **options: Any) -> None:
         super().__init__(servers, path, **options)
+        # In any order, so that not all clients depend on the same one.
+        sentinels = list(servers.of("sentinel").values())
+        self._draws.shuffle(sentinels)
         make: Any = Sentinel
         self._sentinel = make(
-            list(servers.of("sentinel").values()),
+            sentinels,
             socket_timeout=REQUEST_S,
             socket_connect_timeout=REQUEST_S,
             retry=_NO_RETRY,

@@ -50,7 +50,7 @@ def test_a_holder_that_removes_its_key_ends_its_lease(read):
         '1.500000 [0 c:1] "EVAL" "script" "1" "/l" "7"',
         '1.500010 [0 lua] "get" "/l"',
         '1.500020 [0 lua] "del" "/l"',
-    ) == [Lease(7, 1000, 1500, expired=False)]
+    ) == [Lease(7, 1000, 3000, expired=False)]
     # Not if another removes it: by right it lasts.
     assert read(
         leases_of_redis,
@@ -101,7 +101,7 @@ def test_events_of_etcd(read):
         '5.000000 {"Header":{',
     ) == [
         Lease(7, 1000, 3000, expired=True),
-        Lease(8, 4000, 4500, expired=False),
+        Lease(8, 4000, 6000, expired=False),
         Lease(9, 5000, FOR_EVER, expired=True),
     ]
 
@@ -130,11 +130,13 @@ def test_a_grant_of_one_server_lasts_as_long_as_any_has_it():
 
 
 def test_a_grant_of_a_majority_lasts_as_long_as_a_majority_has_it():
-    two_left = [(0, 900, False)], [(0, 2000, True)], [(0, 2010, True)]
-    assert view(*two_left, quorum=2).ends["0x7"].time == 2_000_000_000
-    one_left = [(0, 900, False)], [(0, 950, False)], [(0, 2010, True)]
-    assert view(*one_left, quorum=2).ends["0x7"].time == 950_000_000
-    assert not view(*one_left, quorum=2).ends["0x7"].expired
+    servers = [(0, 1990, True)], [(0, 2000, True)], [(0, 2010, True)]
+    assert view(*servers, quorum=2).ends["0x7"].time == 2_000_000_000
+    assert view(*servers, quorum=3).ends["0x7"].time == 1_990_000_000
+
+
+def test_a_lease_that_its_holder_removed_has_not_expired():
+    assert not view([(0, 2000, False)]).ends["0x7"].expired
 
 
 def test_a_lease_whose_end_was_not_seen_has_none():
