@@ -39,6 +39,7 @@ ANOMALIES: dict[str, str] = {
     "freed-live-holder": "a lock was taken from a holder that was still entitled to it",
     "false-removal": "a client was told that it had removed a node, but it had not",
     "missed-revocation": "a holder was asked to release and never learned of it",
+    "lingering-session": "a session that the service refuses lived on after its timeout",
     "early-entry": "a client passed a barrier that was not open yet",
     "early-exit": "a client left a double barrier before others had begun to leave",
     "false-exit": "a client left a double barrier as a member after its session had ended",

@@ -28,8 +28,11 @@ from rumpus.harness.clients.messages import (
     Perform,
     Ready,
     Record,
+    Refuse,
+    Refused,
     Report,
 )
+from rumpus.harness.links.links import Refusal
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +100,8 @@ class ClientContext(msgspec.Struct, frozen=True):
     ``act`` performs one action on the protected resource under a token; the witness's answer
     says whether it was accepted. ``session`` gives the latest session as a hex string, None
     before the first. ``home`` has the files that outlive the client's process; at ``host`` it can
-    listen (port 0: any free one), and be reached by every other client. A client that begins or
+    listen (port 0: any free one), and be reached by every other client. ``refuse`` asks the
+    service to refuse a session, heartbeats too, and returns once it does. A client that begins or
     ceases to hold while it runs no operation must call ``look_at_belief``, to have that recorded;
     but not while it has a lock that its ``believes`` needs.
     """
@@ -111,6 +115,7 @@ class ClientContext(msgspec.Struct, frozen=True):
     host: str = "127.0.0.1"
     look_at_belief: Callable[[], None] = lambda: None
     called: str = ""
+    refuse: Callable[[int, Refusal], None] = lambda _session, _how: None
 
     @property
     def name(self) -> str:
@@ -215,6 +220,7 @@ class ClientBody:
             self._home,
             self._host,
             self._look_at_belief,
+            refuse=self._refuse,
         )
         kazoo.add_listener(self._session_changed)
         self._workload = self._build(context)
@@ -272,6 +278,12 @@ class ClientBody:
         if not isinstance(answer, Acted):
             raise ConnectionError(f"the witness's answer is missing, got {answer!r}")
         return answer
+
+    def _refuse(self, session: int, how: Refusal) -> None:
+        self._send(Refuse(session, how))
+        answer = self._receive()
+        if not isinstance(answer, Refused):
+            raise ConnectionError(f"the service's answer is missing, got {answer!r}")
 
     def _session(self) -> str | None:
         """The present session, or the latest one: kazoo gives none while it is disconnected."""
