@@ -17,6 +17,7 @@ ANOMALIES: dict[str, str] = {
     "unaware-holder": "a client believed that it held it after its own clock should have told it",
     "stale-belief": "a client believed that it held it after its session expired, not knowing yet",
     "stale-action": "an action of a stale holder reached the resource and was accepted",
+    "late-append": "an append of a former owner was acknowledged after its successor took over",
     "fenced": "an action of a stale holder was refused by the fence, as it should be",
     "token-regression": "a later grant got a fencing token that is not larger",
     "stuck-waiter": "a client could not proceed although nothing prevented it",
