@@ -75,10 +75,12 @@ def _late(
 
 
 def _epochs_of_callers(history: History) -> dict[int, int]:
-    """Index of an append's call -> the epoch that its client was given last, if it was any."""
+    """Index of an append's call -> the epoch in which its client writes, if that is known."""
     epochs: dict[int, int] = {}
     found: dict[int, int] = {}
     for op in history:
+        if op.process == "session" and op.f in ("closed", "exited"):
+            epochs.pop(op.value["client"], None)  # it goes on as one that never was the owner
         if not isinstance(op.process, int):
             continue
         client = history.client_of(op.process)

@@ -58,6 +58,12 @@ def test_each_broken_promise_is_found(log, kind):
     assert [anomaly.kind for anomaly in log.judged().anomalies] == [kind]
 
 
+@pytest.mark.parametrize("how", ["closed", "exited"])
+def test_a_client_that_began_anew_is_no_former_owner(how):
+    log = owned().own(5, 6, 1, 2, at=1).session(7, 0, how)
+    assert log.append(8, 9, 0, "late", outcome="fail").judged().stats["refused"] == 0
+
+
 def test_whose_epoch_is_not_known_is_not_judged():
     log = owned().own(5, 6, 0, 2, outcome="info").own(7, 8, 1, 3, at=1)
     assert log.append(9, 10, 0, "?", outcome="fail").judged().stats["refused"] == 0

@@ -208,12 +208,6 @@ def test_without_the_servers_logs_nobody_can_tell():
     assert BREAKING.judge(evidence).valid == "unknown"
 
 
-@pytest.mark.parametrize("recipe", ["refused-once", "refused-by-one-server"])
-def test_a_service_that_lets_a_session_in_again_is_found(simulate, recipe):
-    _, _, verdict = simulate(1, workload="breaking", recipe=recipe, kinds=(), seconds=12.0)
-    assert "lingering-session" in {anomaly.kind for anomaly in verdict.anomalies}
-
-
 @pytest.mark.parametrize("recipe", ["blacklist", "by-identity", "service-blacklist"])
 def test_sound_recipes_in_the_simulation(simulate, recipe):
     _, _, verdict = simulate(3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0)
