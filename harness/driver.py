@@ -1,8 +1,9 @@
 """The driver: runs the pure interpreter over client processes and time, real or simulated.
 
 One thread does everything but the faults: it asks the interpreter what to do, hands operations
-to workers, takes in what they record, answers for the witness, and appends to the history. The
-nemesis's actions block, so they run on a thread of their own and report back through a queue.
+to workers, takes in what they record, answers for the witness and for the service's blacklist, and
+appends to the history. The nemesis's actions block, so they run on a thread of their own and report
+back through a queue.
 """
 
 import logging
@@ -19,7 +20,17 @@ import msgspec
 from rumpus.checker.every_run.timeouts import NEVER_RETURNED
 from rumpus.checker.history import Op, Process
 from rumpus.harness.clients.mailbox import Mailbox, StreamMailbox
-from rumpus.harness.clients.messages import Act, Acted, Open, Perform, Ready, Record, Report
+from rumpus.harness.clients.messages import (
+    Act,
+    Acted,
+    Open,
+    Perform,
+    Ready,
+    Record,
+    Refuse,
+    Refused,
+    Report,
+)
 from rumpus.harness.clients.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.generators.generator import NEMESIS, Thread
@@ -76,7 +87,7 @@ class Driver:
 
     Args:
         witness: the protected resource.
-        links: where watch events are fetched.
+        links: where watch events are fetched, and sessions refused.
         sink: writes the history.
         roles: is updated with every record.
         nemesis: runs one action: (f, value) -> the value to be recorded.
@@ -328,6 +339,9 @@ class Driver:
                     },
                 )
                 self._pool.send(client, Acted(accepted, order, self._links.afflicted(client)))
+            elif isinstance(report, Refuse):
+                self._links.refuse_session(report.session, report.how)
+                self._pool.send(client, Refused())
             elif isinstance(report, Ready):
                 self.kazoo = report.kazoo
                 if client in self._opening:

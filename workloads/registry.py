@@ -23,6 +23,7 @@ from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
 from rumpus.workloads.partitioner import PARTITIONER
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE
+from rumpus.workloads.sealed_log import SEALED_LOG
 from rumpus.workloads.two_phase_commit import TWO_PHASE_COMMIT
 from rumpus.workloads.view import VIEW
 from rumpus.workloads.znodes.append import APPENDS
@@ -60,6 +61,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         MULTI,
         ZNODE,
         FAILOVER_WORKLOAD,
+        SEALED_LOG,
     )
 }
 

@@ -1,7 +1,7 @@
-"""Whether clients whose sessions were put on a blacklist ended them soon.
+"""Whether sessions that were put on a blacklist ended soon.
 
-The client that owns a session on the list has to close it. Faults may delay that, so only time
-without any fault counts.
+The client that owns a session on the list has to close it; or the service refuses its heartbeats,
+and it expires. Faults may delay that, so only time without any fault counts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,15 @@ from typing import Final
 from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History
-from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.server_truth import Ending, ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 OBEDIENCE_NS: Final = 4_000_000_000
 """How long (ns) a client may take to end its session while no fault is in force."""
+
+EXPIRY_NS: Final = 1_500_000_000
+"""How long (ns) after its timeout the servers may end a session that is refused: they look once in
+a tick, and a follower tells its leader of a session's last heartbeat half a tick later."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,26 @@ def listed_sessions(truth: ServerTruth, folder: str) -> set[str]:
 
 
 def check_blacklisting(
-    history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
+    history: History,
+    named: Sequence[Blacklisting],
+    truth: ServerTruth,
+    clock: WallClock,
+    *,
+    timeout: float | None = None,
 ) -> CheckResult:
-    """Every session on the list ended within ``OBEDIENCE_NS`` of time without a fault.
+    """Every session on the list ended soon, in time without a fault.
+
+    Its client has to end it within ``OBEDIENCE_NS`` (else ``missed-revocation``). If the service
+    refuses it, it has to expire within its timeout and ``EXPIRY_NS`` (else ``lingering-session``).
 
     Args:
         history: the run.
         named: what was put on the list, and acknowledged.
         truth: what was committed.
         clock: converts the servers' times to the run's clock.
+        timeout: the sessions' timeout in seconds, if the service refuses them; else None.
     """
+    longest = OBEDIENCE_NS if timeout is None else round(timeout * 1e9) + EXPIRY_NS
     result = CheckResult(name="blacklisting")
     lives = truth.sessions()
     by_client = 0
@@ -62,10 +76,10 @@ def check_blacklisting(
         by_client += life is not None and closed is not None and not life.expired
         for start, stop in _calm(history):
             since, until = max(start, entry.time), min(stop, end)
-            if until - since > OBEDIENCE_NS:
+            if until - since > longest:
                 result.anomalies.append(
                     Anomaly(
-                        kind="missed-revocation",
+                        kind="missed-revocation" if timeout is None else "lingering-session",
                         description=(
                             f"session {entry.session} was put on the blacklist, but lived on for "
                             f"{(until - since) / 1e9:.1f} s without a fault"
@@ -78,7 +92,9 @@ def check_blacklisting(
     result.stats = {
         "sessions put on the list": len(named),
         "ended by their clients": by_client,
-        "obeyed within their hang": _within_hang(history, named, truth, clock),
+        "obeyed within their hang": _within_hang(
+            history, named, truth, clock, "closed" if timeout is None else "expired"
+        ),
     }
     return result
 
@@ -95,16 +111,20 @@ def _calm(history: History) -> Iterator[tuple[int, int]]:
 
 
 def _within_hang(
-    history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
+    history: History,
+    named: Sequence[Blacklisting],
+    truth: ServerTruth,
+    clock: WallClock,
+    how: Ending,
 ) -> int:
-    """How many blacklisted holders' nodes went, with a session closed by its client, in a hang.
+    """How many blacklisted holders' nodes went in a hang, with a session that ended this way.
 
     A hang is a ``work`` call whose value has ``hang``: the holder does nothing meanwhile.
     """
     gone = {
         life.path: clock.monotonic(life.deleted_ms)
         for life in truth.znodes()
-        if life.how == "closed" and life.deleted_ms is not None
+        if life.how == how and life.deleted_ms is not None
     }
     listed = {entry.node for entry in named if entry.node in gone}
     holding: dict[int, str] = {}

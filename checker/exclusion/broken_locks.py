@@ -17,6 +17,7 @@ def check_broken_locks(
     *,
     session_timeout: float,
     listed: bool,
+    refused: bool = False,
 ) -> list[CheckResult]:
     """Judge operations ``break``, ``die`` and ``free`` by what the servers committed.
 
@@ -31,6 +32,7 @@ def check_broken_locks(
         mark: what the names of contenders' nodes contain.
         session_timeout: the clients', in seconds.
         listed: whether the sessions of hung holders are put on a blacklist.
+        refused: whether the service refuses the sessions on it; else their clients end them.
     """
     named = blacklistings(history, "break")
     if truth is None or clock is None:
@@ -46,7 +48,8 @@ def check_broken_locks(
     taken = check_removals(history, found, declared)
     checks = [taken, check_told_removals(history, truth, clock, path, "free")]
     if listed:
-        obeyed = check_blacklisting(history, named, truth, clock)
+        timeout = session_timeout if refused else None
+        obeyed = check_blacklisting(history, named, truth, clock, timeout=timeout)
         taken.stats["quick"] = obeyed.stats["obeyed within their hang"]
         return [*checks, obeyed]
     taken.stats["quick"] = sum(

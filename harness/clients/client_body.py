@@ -28,8 +28,11 @@ from rumpus.harness.clients.messages import (
     Perform,
     Ready,
     Record,
+    Refuse,
+    Refused,
     Report,
 )
+from rumpus.harness.links.links import Refusal
 from rumpus.recipes.servers import Servers
 
 log = logging.getLogger(__name__)
@@ -98,11 +101,12 @@ class ClientContext(msgspec.Struct, frozen=True):
     ``act`` performs one action on the protected resource under a token; the witness's answer
     says whether it was accepted. ``session`` gives the latest session as a hex string, None
     before the first. ``home`` has the files that outlive the client's process; at ``host`` it can
-    listen (port 0: any free one), and be reached by every other client.
-    ``kazoo`` is a ``KazooClient``; where the servers are not ZooKeeper's it is None, and
-    ``servers`` has their addresses. A client that begins or ceases to hold while it runs no
-    operation must call ``look_at_belief``, to have that recorded; but not while it has a lock that
-    its ``believes`` needs.
+    listen (port 0: any free one), and be reached by every other client. ``refuse`` asks the
+    service to refuse a session, heartbeats too, and returns once it does. ``kazoo`` is a
+    ``KazooClient``; where the servers are not ZooKeeper's it is None, and ``servers`` has their
+    addresses. A client that begins or ceases to hold while it runs no operation must call
+    ``look_at_belief``, to have that recorded; but not while it has a lock that its ``believes``
+    needs.
     """
 
     client: int
@@ -114,6 +118,7 @@ class ClientContext(msgspec.Struct, frozen=True):
     host: str = "127.0.0.1"
     look_at_belief: Callable[[], None] = lambda: None
     called: str = ""
+    refuse: Callable[[int, Refusal], None] = lambda _session, _how: None
     servers: Servers | None = None
 
     @property
@@ -217,6 +222,7 @@ class ClientBody:
             self._home,
             self._host,
             self._look_at_belief,
+            refuse=self._refuse,
             servers=self._servers,
         )
         connected = True
@@ -294,6 +300,12 @@ class ClientBody:
         if not isinstance(answer, Acted):
             raise ConnectionError(f"the witness's answer is missing, got {answer!r}")
         return answer
+
+    def _refuse(self, session: int, how: Refusal) -> None:
+        self._send(Refuse(session, how))
+        answer = self._receive()
+        if not isinstance(answer, Refused):
+            raise ConnectionError(f"the service's answer is missing, got {answer!r}")
 
     def _session(self) -> str | None:
         """The present session, or the latest one: kazoo gives none while it is disconnected."""

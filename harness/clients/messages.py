@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from rumpus.checker.history import Op, OpType, Process
+from rumpus.harness.links.links import Refusal
 
 
 class Open(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
@@ -41,7 +42,11 @@ class Acted(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     linger: bool = False
 
 
-Command = Open | Perform | Acted
+class Refused(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """The answer to ``Refuse``: the service refuses the session."""
+
+
+Command = Open | Perform | Acted | Refused
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
@@ -85,7 +90,14 @@ class Act(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     token: int | None
 
 
-Report = Ready | Record | Act
+class Refuse(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Ask the service to refuse a session; ``how`` as in ``harness.links.links.Refusal``."""
+
+    session: int
+    how: Refusal
+
+
+Report = Ready | Record | Act | Refuse
 
 Message = TypeVar("Message")
 

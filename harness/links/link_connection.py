@@ -82,6 +82,7 @@ class Link:
         "framed",
         "lost_reply",
         "node",
+        "refused",
         "server",
         "tally",
         "traffic",
@@ -106,6 +107,8 @@ class Link:
         self.delay = 0  # nanoseconds
         self.lost_reply: LostReply | None = None
         self.connections: set[Connection] = set()
+        self.refused: set[int] = set()
+        """Sessions that the service refuses here."""
 
 
 class End:
@@ -249,7 +252,10 @@ class Connection:
                 self._send(end.peer, b"", answers=False)
         elif end is self.client:
             self._look_at_requests(data)
-            self._send(self.server, data, answers=False)
+            if self.tally.wanted in self.link.refused:
+                self._turn_away()
+            else:
+                self._send(self.server, data, answers=False)
         else:
             self._pass_replies(data)
 
@@ -322,6 +328,15 @@ class Connection:
             self.spoilt = True
         else:
             self._send(self.client, b"", answers=False)
+
+    def _turn_away(self) -> None:
+        """Tell a client that its session has expired, as a server does, and hang up."""
+        if self.server.lossy:
+            self._swallow(len(zookeeper_frames.EXPIRED))
+        elif not self.server.gone:
+            self._send(self.client, zookeeper_frames.EXPIRED, answers=False)
+        if not (self.closed or self.server.gone):
+            self._unreachable()
 
     def _lose_server(self) -> None:
         server = self.server

@@ -24,7 +24,7 @@ import msgspec
 
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
-from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
 from rumpus.harness.simulated_faults import TriggerLinks
 from rumpus.recipes.servers import Servers
 
@@ -153,6 +153,10 @@ class ProcessLinks:
         """Reset the client's connections that have a session; whether there was any."""
         self._known(client)
         return self._call(bool, "reset_session", client, session)
+
+    def refuse_session(self, session: int, how: Refusal = "lasting") -> None:
+        """Refuse a session's traffic, heartbeats too, whichever client it is; it then expires."""
+        self._call(None, "refuse_session", session, how)
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
         """Hold back every byte, each way, for this long."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from time import monotonic_ns
 
 from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Traffic
-from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
 from rumpus.harness.links.tally import Tally
 from rumpus.harness.links.zookeeper_frames import requests_by_name
 
@@ -73,6 +73,7 @@ class LinkProxy:
         self._tallies = [Tally(client) for client in range(clients)]
         self._links: list[dict[str, Link]] = []
         self._listeners: list[list[Listener]] = []
+        self._blacklist: set[int] = set()
         resolved = {node: _resolve(address) for node, address in servers.items()}
         try:
             for tally in self._tallies:
@@ -149,6 +150,18 @@ class LinkProxy:
         for connection in found:
             connection.abort()
         return bool(found)
+
+    def refuse_session(self, session: int, how: Refusal) -> None:
+        """Refuse a session's traffic on all links, from now on if ``how`` says so."""
+        if session in self._blacklist:
+            return
+        self._blacklist.add(session)
+        for link in (link for links in self._links for link in links.values()):
+            having = [each for each in link.connections if each.tally.has(session)]
+            if how == "lasting" or (how == "one-server" and having):
+                link.refused.add(session)
+            for connection in having:
+                connection.abort()
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str]) -> None:
         """Delay every byte on a client's links to these nodes."""

@@ -28,6 +28,16 @@ is untouched.
 """
 
 
+Refusal = Literal["lasting", "once", "one-server"]
+"""How the service refuses a session that is on its blacklist.
+
+``lasting``: on every server, from now on: its connections are reset, and a client that asks for the
+session is told that it has expired. The others are mistakes that a service may make. ``once``: only
+the connections that it has now are reset. ``one-server``: only a server to which it has a
+connection now refuses it.
+"""
+
+
 class WatchSeen(msgspec.Struct, frozen=True, tag="seen"):
     """A watch event that passed on its way to a client; ``time`` in monotonic nanoseconds.
 
@@ -83,6 +93,13 @@ class Links(Protocol):
 
         Replaces an earlier cut of the same links, which is healed first; links to other
         servers stay as they are.
+        """
+
+    def refuse_session(self, session: int, how: Refusal = "lasting") -> None:
+        """Refuse a session's traffic, heartbeats too, whichever client it is; it then expires.
+
+        Healing does not end this: a session's id is never used again. To refuse a session a second
+        time does nothing.
         """
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:

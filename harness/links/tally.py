@@ -37,6 +37,7 @@ class ConnectionTally:
 
     Attributes:
         asked: whether the ConnectRequest has passed.
+        wanted: the id of the session that it asked for; 0 if for a new one.
         granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
             it has not.
         session: the id of that session; 0 if there is none.
@@ -50,6 +51,7 @@ class ConnectionTally:
         "asked",
         "granted",
         "session",
+        "wanted",
         "welcomed",
     )
 
@@ -59,6 +61,7 @@ class ConnectionTally:
         self._watch_events = watch_events
         self._tracing = WatchTracing(tally.client, tally.connections)
         self.asked = False
+        self.wanted = 0
         self.welcomed = False
         self.granted = 0
         self.session = 0
@@ -67,11 +70,16 @@ class ConnectionTally:
         """Take frames on their way to the server; returns those that are requests."""
         if frames and not self.asked:
             self.asked = True
+            self.wanted = zookeeper_frames.session_asked(frames[0])
             frames = frames[1:]
         self._tally.requests.update(map(zookeeper_frames.opcode, frames))
         for frame in frames:
             self._tracing.request(frame)
         return frames
+
+    def has(self, session: int) -> bool:
+        """Whether the connection has a session, or has asked for it."""
+        return session in (self.session, self.wanted)
 
     def replies(
         self, frames: list[bytes], awaited: int | None, now: int

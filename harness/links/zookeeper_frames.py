@@ -25,6 +25,7 @@ _REQUEST = struct.Struct(">iii")  # length, xid, opcode
 _REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
 _CONNECTED = struct.Struct(">iii")  # length, protocol version, timeout
 _SESSION = struct.Struct(">iiiq")  # as above, then the session's id
+_CONNECT = struct.Struct(">iiqiq")  # length, version, last zxid seen, timeout, session's id
 _WATCH = struct.Struct(">iiqiiii")  # as a reply, then type, state, length of the path
 _OPERATION = struct.Struct(">i?i")  # the header before each part of a multi: opcode, done, error
 
@@ -92,6 +93,9 @@ _WATCHING: dict[int, Literal["data", "exists", "children"]] = {
 
 # Far above what any server accepts, and below every four-letter word read as a length.
 _LONGEST = 1 << 30
+
+EXPIRED: Final = _SESSION.pack(37, 0, 0, 0) + _LENGTH.pack(16) + bytes(17)
+"""The ConnectResponse to a client whose session has ended: no timeout, no session, no password."""
 
 
 class FrameReader:
@@ -219,6 +223,11 @@ def watching(frame: bytes) -> Watching | None:
 def session_timeout(frame: bytes) -> int:
     """The negotiated timeout in a ConnectResponse, in milliseconds; 0 if there is no session."""
     return _CONNECTED.unpack_from(frame)[2] if len(frame) >= _CONNECTED.size else 0
+
+
+def session_asked(frame: bytes) -> int:
+    """The id of the session that a ConnectRequest asks for; 0 if for a new one."""
+    return _CONNECT.unpack_from(frame)[4] if len(frame) >= _CONNECT.size else 0
 
 
 def session_granted(frame: bytes) -> int:

@@ -136,6 +136,7 @@ class Link:
         "frames",
         "lost_reply",
         "node",
+        "refused",
         "simulator",
         "tally",
         "watch_events",
@@ -159,6 +160,8 @@ class Link:
         """The trigger of a ``lost-reply`` cut."""
         self.armed_triggers: list[ArmedTrigger] = []
         self.connections: dict[Passage, LinkConnection] = {}
+        self.refused: set[int] = set()
+        """Sessions that the service refuses here."""
 
     def monotonic(self) -> int:
         """Nanoseconds on the monotonic clock of the control process."""
@@ -221,6 +224,9 @@ class LinkConnection:
             chunk, passing = self._look_at_frames(chunk, frames, first, self._from_client.pending)
             frames = frames[:passing]
         frames = self.tally.requests(frames)
+        if self.tally.wanted in link.refused:
+            self._turn_away()
+            return b""
         if link.armed_triggers:
             return self._look_at_requests(chunk, frames)
         return chunk
@@ -389,6 +395,17 @@ class LinkConnection:
             self._swallow(len(frame))
             self.abort()
         return before
+
+    def _turn_away(self) -> None:
+        """Tell a client that its session has expired, as a server does; the client hangs up."""
+        if self.server_ended:
+            return
+        self.server_ended = True
+        if self.link.cut in LOSES_TO_CLIENT:
+            self._swallow(len(zookeeper_frames.EXPIRED))
+        else:
+            self.passage.pass_to_client(zookeeper_frames.EXPIRED)
+        self.passage.close_server_side()
 
     def _end_hold(self, armed: ArmedTrigger) -> None:
         if self._holding is armed:

@@ -7,7 +7,7 @@ of a kind; with real processes that happens only by luck.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
-from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
 from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
 from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
 from rumpus.harness.simulated.link_connection import (
@@ -103,6 +103,7 @@ class SimLinks:
         self._watch_events: deque[WatchSeen | WatchLeft] = deque()
         self._tallies = [Tally(client) for client in range(clients)]
         self._afflicted: set[int] = set()
+        self._blacklist: set[int] = set()
         self._links: list[dict[str, Link]] = []
         self._frames = [Frames() for _ in range(clients)]
         self._log: list[FrameSeen] | None = None
@@ -227,6 +228,21 @@ class SimLinks:
         for connection in found:
             connection.abort()
         return bool(found)
+
+    def refuse_session(self, session: int, how: Refusal = "lasting") -> None:
+        """Refuse a session's traffic, heartbeats too, whichever client it is; it then expires."""
+        if session in self._blacklist:
+            return
+        self._blacklist.add(session)
+        for client, links in enumerate(self._links):
+            for link in links.values():
+                having = [c for c in link.connections.values() if c.tally.has(session)]
+                if how == "lasting" or (how == "one-server" and having):
+                    link.refused.add(session)
+                if having:
+                    self._note("refuse", client, f"{session:x}", [link])
+                for connection in having:
+                    connection.abort()
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
         """Delay every packet, in both directions."""

@@ -1,9 +1,11 @@
 """Locks that others can take from a holder that hangs, or that has died.
 
-There are two recipes, for two cases (after "What kind of distributed lock does our system need?",
-Alibaba Cloud Storage):
+There are three recipes (after "What kind of distributed lock does our system need?", Alibaba Cloud
+Storage):
 
-- ``BlacklistLock``: the holder may be alive. Its session is put on a blacklist, and its own client
+- ``ServiceBlacklistLock``: the holder may be alive. Its session is put on a blacklist, and the
+  service refuses the session's heartbeats, so that it expires. This needs such a service.
+- ``BlacklistLock``: the same for ZooKeeper as it is: the holder's own client reads the list, and
   ends the session (``recipes.breaking.session_blacklist``).
 - ``IdentityLock``: a supervisor *knows* that the holder's process is dead, because it saw the
   process end. The holder's node says which process created it; the supervisor deletes that node,
@@ -19,7 +21,7 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
-from typing import ClassVar, Final, Unpack
+from typing import ClassVar, Final, Literal, Unpack
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, ConnectionClosedError, NoNodeError
@@ -60,7 +62,69 @@ class BreakableLock(FairLock):
             raise LockUnknown(f"{self._path}: cannot tell who holds it") from error
 
 
-class BlacklistLock(BreakableLock):
+class ListedLock(BreakableLock):
+    """A lock that is taken from a holder by putting the holder's session on a blacklist.
+
+    The blacklist is the child ``blacklist`` of the lock's znode.
+    """
+
+    _blacklist_class: ClassVar[type[SessionBlacklist]] = SessionBlacklist
+
+    def __init__(self, client: KazooClient, path: str, **options: Unpack[ContenderOptions]) -> None:
+        super().__init__(client, path, **options)
+        self._blacklist = self._blacklist_class(client, f"{path}/{BLACKLIST}")
+
+    def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
+        """Put the holder's session on the blacklist. Does not wait until the session has ended.
+
+        Raises:
+            LockUnknown: no answer in time; the session may be listed, or may be yet.
+        """
+        try:
+            self._blacklist.add(stand.session, timeout)
+        except Unanswered as error:
+            raise LockUnknown(f"{self._path}: cannot tell whether it is on the list") from error
+
+
+class ServiceBlacklistLock(ListedLock):
+    """A lock that is taken from a holder by having the service refuse the holder's session.
+
+    The holder may be alive and send heartbeats: none reaches a server any more, so its session
+    expires within its timeout, and nothing depends on the holder's own program.
+
+    Args:
+        client, path, name, grace: see ``recipes.contests.contender``.
+        refuse: asks the service to refuse a session from now on, on all of its servers; returns
+            once it does. ZooKeeper's servers have no such request: rumpus' links carry it out.
+    """
+
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"freed-live-holder", "lingering-session"},
+        "The lock passes on once the session has expired, not before. The holder stops believing "
+        "when its connection is refused, but an action that it has begun is not undone: let the "
+        "resource check tokens.",
+    )
+    service: ClassVar[Literal["lasting", "once", "one-server"]] = "lasting"
+    """How the service refuses, for tests of services that make mistakes."""
+
+    def __init__(
+        self,
+        client: KazooClient,
+        path: str,
+        *,
+        refuse: Callable[[int], None],
+        **options: Unpack[ContenderOptions],
+    ) -> None:
+        super().__init__(client, path, **options)
+        self._refuse = refuse
+
+    def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
+        """Put the session on the list, and have it refused; see ``ListedLock``."""
+        super().blacklist(stand, timeout)
+        self._refuse(stand.session)
+
+
+class BlacklistLock(ListedLock):
     """A lock that is taken from a holder by ending the holder's session.
 
     Args:
@@ -78,7 +142,6 @@ class BlacklistLock(BreakableLock):
         "it has begun is not undone: let the resource check tokens. If the whole process is "
         "frozen it does not read the list; its session expires.",
     )
-    _blacklist_class: ClassVar[type[SessionBlacklist]] = SessionBlacklist
     _guard_class: ClassVar[type[BlacklistGuard]] = BlacklistGuard
 
     def __init__(
@@ -90,19 +153,7 @@ class BlacklistLock(BreakableLock):
         **options: Unpack[ContenderOptions],
     ) -> None:
         super().__init__(client, path, **options)
-        self._blacklist = self._blacklist_class(client, f"{path}/{BLACKLIST}")
         self._guard = self._guard_class(client, self._blacklist, condemned)
-
-    def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
-        """Put the holder's session on the blacklist. Does not wait until the session has ended.
-
-        Raises:
-            LockUnknown: no answer in time; the session may be listed, or may be yet.
-        """
-        try:
-            self._blacklist.add(stand.session, timeout)
-        except Unanswered as error:
-            raise LockUnknown(f"{self._path}: cannot tell whether it is on the list") from error
 
     def acquire(self, timeout: float | None = None) -> bool:
         """As ``ContestLock.acquire``; if the guard ends the session, waits on in the next one."""

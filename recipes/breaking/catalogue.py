@@ -5,7 +5,12 @@ from functools import partial
 from typing import Final
 
 from rumpus.recipes.breaking import faulty_breakable_locks, published_breakable_locks
-from rumpus.recipes.breaking.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
+from rumpus.recipes.breaking.breakable_lock import (
+    BlacklistLock,
+    BreakableLock,
+    IdentityLock,
+    ServiceBlacklistLock,
+)
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders
 from rumpus.recipes.contests.common_mutants import (
@@ -18,6 +23,7 @@ from rumpus.recipes.lock.faulty_locks import WaitsForItself
 BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
     "blacklist": sound(BlacklistLock),
     "by-identity": sound(IdentityLock),
+    "service-blacklist": sound(ServiceBlacklistLock),
     "blacklist-deletes": mutant(
         faulty_breakable_locks.BlacklistDeletesLock,
         "whoever blacklists a session also deletes the holder's node, so that the lock is free at "
@@ -35,6 +41,18 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
         "ends the blacklisted session and leaves held true: the application believes that it holds "
         "the lock until it releases it",
         {"unaware-holder"},
+    ),
+    "refused-once": mutant(
+        faulty_breakable_locks.RefusedOnceLock,
+        "the service resets the connections that a blacklisted session has, and lets its client "
+        "connect again: its heartbeats go on",
+        {"lingering-session"},
+    ),
+    "refused-by-one-server": mutant(
+        faulty_breakable_locks.RefusedByOneServerLock,
+        "only the server to which a blacklisted session is connected refuses it: its client "
+        "connects to another server",
+        {"lingering-session"},
     ),
     "frees-first": mutant(
         faulty_breakable_locks.FreesFirstLock,

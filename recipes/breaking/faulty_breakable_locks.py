@@ -5,7 +5,7 @@ from typing import ClassVar
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock, ServiceBlacklistLock
 from rumpus.recipes.breaking.session_blacklist import SessionBlacklist
 from rumpus.recipes.contests.line_view import Stand
 from rumpus.recipes.contests.unfair_contest import UnfairContest
@@ -41,6 +41,14 @@ class NotificationsOnly(SessionBlacklist):
             present.wake.wait()
             present.wake.clear()
         return bool(heard)
+
+
+class RefusedOnceLock(ServiceBlacklistLock):
+    service = "once"
+
+
+class RefusedByOneServerLock(ServiceBlacklistLock):
+    service = "one-server"
 
 
 class FreesFirstLock(IdentityLock):

@@ -33,6 +33,8 @@ class ScriptedClient:
             os._exit(3)
         elif f == "act":
             return Outcome("ok" if self._context.act(value).accepted else "fail", value)
+        elif f == "refuse-session":
+            self._context.refuse(value, "lasting")
         elif f == "acquire":
             self._held = True
         elif f == "release":

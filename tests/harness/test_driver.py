@@ -26,6 +26,12 @@ SECOND = 1_000_000_000
 
 
 class NoLinks:
+    def __init__(self):
+        self.refused = []
+
+    def refuse_session(self, session, how):
+        self.refused.append((session, how))
+
     def watch_events(self):
         return []
 
@@ -40,9 +46,10 @@ class Lanes:
         self.origin = time.monotonic_ns()
         self.sink = ListingSink()
         self.healed = 0
+        self.links = NoLinks()
         self.driver = Driver(
             witness=Witness(fencing=True),
-            links=NoLinks(),
+            links=self.links,
             sink=self.sink,
             roles=RoleTracker(clients, WORDS),
             nemesis=self.nemesis,
@@ -138,6 +145,14 @@ def test_the_witness_answers_and_its_order_is_recorded(scene):
         (6, 1, True),
         (5, 2, False),
     ]
+
+
+def test_a_session_is_refused_before_the_client_goes_on(scene):
+    lanes = scene()
+    steps = gen.sequence(Invocation("refuse-session", -5), Invocation("act", 1))
+    history = lanes.run(gen.on_clients(steps))
+    assert [operation.outcome for operation in history.operations()] == ["ok", "ok"]
+    assert lanes.links.refused == [(-5, "lasting")]
 
 
 def test_belief_that_is_lost_is_recorded(scene):

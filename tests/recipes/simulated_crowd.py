@@ -53,6 +53,10 @@ class CrowdLinks:
         for links in self._links if client is None else [self._links[client]]:
             links.heal()
 
+    def refuse_session(self, session, how="lasting"):
+        for links in self._links:
+            links.refuse_session(session, how)
+
     def in_force(self, client):
         return self._links[client].in_force(0)
 

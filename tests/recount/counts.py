@@ -496,6 +496,7 @@ def told(run, *functions):
 for family, check, functions in (
     ("append", "append", ("append", "read")),
     ("failover", "append", ("append", "read")),
+    ("sealed-log", "append", ("append", "read")),
     ("barrier", "gate", ("create", "remove", "wait")),
     ("counter", "counter", ("add", "read")),
     ("multi", "versioned-register", ("read", "write", "write_if")),
@@ -808,22 +809,62 @@ def _(run):
 
 for name in ("actions", "accepted_actions_of_stale_holders"):
     counts("failover", "exclusion", name)(lambda run: len(run.told("witness")))
-counts("failover", "replication", "writes")(lambda run: len(run.of("append")))
-counts("failover", "replication", "acknowledged")(lambda run: len(run.of("append", type="ok")))
-counts("failover", "exercise", "acknowledged writes")(lambda run: len(run.of("append", type="ok")))
-counts("failover", "replication", "unknown")(lambda run: len(run.of("append", type="info")))
-counts("failover", "replication", "reads")(lambda run: len(run.of("read", "converge", type="ok")))
+LOGS = ("failover", "sealed-log")
+counts(LOGS, "replication", "writes")(lambda run: len(run.of("append")))
+counts(LOGS, "replication", "acknowledged")(lambda run: len(run.of("append", type="ok")))
+counts(LOGS, "exercise", "acknowledged writes")(lambda run: len(run.of("append", type="ok")))
+counts(LOGS, "replication", "unknown")(lambda run: len(run.of("append", type="info")))
+counts(LOGS, "replication", "reads")(lambda run: len(run.of("read", "converge", type="ok")))
 
 
 def primaries(run):
     return len({c.answer["epoch"] for c in run.of("append", type="ok")})
 
 
-counts("failover", "replication", "primaries")(primaries)
+counts(LOGS, "replication", "primaries")(primaries)
 counts("failover", "exercise", "fail-overs")(lambda run: primaries(run) - 1)
-counts("failover", "recovery", "final_writers")(
+counts(LOGS, "recovery", "final_writers")(
     lambda run: len(clients_of(c for c in in_the_end(run, "append") if c.type == "ok"))
 )
+
+
+def late_appends(run, outcome):
+    """Appends called after the takeover of a later owner than the one that their client was last.
+
+    Whoever has had an ``own`` without an answer, or was closed or killed, is not counted until its
+    next one.
+    """
+    ended = [
+        (record["time"], record["value"]["client"], None)
+        for word in ("closed", "exited")
+        for record in run.told("session", word)
+    ]
+    owned = run.of("own", type="ok")
+    unsure = run.of("own", type="info")
+    count = 0
+    for call in run.of("append", type=outcome):
+        begun = [
+            (own.returned, own.client, own.answer["epoch"] if own.type == "ok" else None)
+            for own in (*owned, *unsure)
+        ]
+        before = [
+            (time, epoch)
+            for time, client, epoch in (*begun, *ended)
+            if client == call.client and time <= call.called
+        ]
+        epoch = max(before, key=lambda each: each[0], default=(0, None))[1]
+        later = (own.answer["epoch"] for own in owned if own.returned < call.called)
+        count += epoch is not None and max(later) > epoch
+    return count
+
+
+for stat, outcome in (("late", "ok"), ("refused", "fail"), ("unsure", "info")):
+    counts("sealed-log", "takeovers", stat)(lambda run, outcome=outcome: late_appends(run, outcome))
+counts("sealed-log", "exercise", "late appends that were refused")(
+    lambda run: late_appends(run, "fail")
+)
+for check in ("takeovers", "exercise"):
+    counts("sealed-log", check, "takeovers")(lambda run: len(run.of("own", type="ok")))
 counts("multi", "torn transactions", "reads")(lambda run: len(run.of("read", type="ok")))
 counts("sequence", "growth", "numbers")(lambda run: len(run.of("generate", type="ok")))
 counts("ephemeral", "ephemeral lives", "looks")(lambda run: len(run.of("look", type="ok")))

@@ -212,6 +212,13 @@ def replicated(*read):
     return story.did(1, "read", None, list(read))
 
 
+def taken_over(at):
+    story = Story(2).did(0, "own", {"timeout": 1.0}, {"epoch": 1, "at": 0})
+    story.did(0, "append", 7, {"epoch": 1, "at": 0})
+    story.did(1, "own", {"timeout": 1.0}, {"epoch": 2, "at": at})
+    return story.did(1, "read", None, [7])
+
+
 LONE = {
     "lock": (turns(5, 6), turns(6, 5), "token-regression"),
     "read-write": (turns(5, 6, mode="write"), turns(6, 5, mode="write"), "token-regression"),
@@ -249,5 +256,6 @@ LONE = {
     "multi": (written_together("v1", "v1"), written_together("v1", "v0"), "torn-multi"),
     "znode": (guarded(served=False), guarded(served=True), "unauthorised-access"),
     "failover": (replicated(7), replicated(), "lost-write"),
+    "sealed-log": (taken_over(1), taken_over(0), "lost-write"),
 }
 """Workload -> a sound history, a broken one, and the anomaly that breaks it."""

@@ -1,6 +1,6 @@
 """Breaking a lock: holders hang or die, and others take their locks away.
 
-While there are faults, the last clients do not contend. With a ``BlacklistLock`` one client is an
+While there are faults, the last clients do not contend. With a ``ListedLock`` one client is an
 operator, who blacklists sessions of hung holders. With an ``IdentityLock`` two are supervisors, who
 free the locks of dead processes and may get in each other's way.
 """
@@ -17,7 +17,12 @@ from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
-from rumpus.recipes.breaking.breakable_lock import BLACKLIST, BlacklistLock, IdentityLock
+from rumpus.recipes.breaking.breakable_lock import (
+    BLACKLIST,
+    IdentityLock,
+    ListedLock,
+    ServiceBlacklistLock,
+)
 from rumpus.recipes.breaking.catalogue import BREAKABLE_LOCKS
 from rumpus.recipes.contests.interfaces import LockUnknown
 from rumpus.recipes.contests.line_view import Stand
@@ -41,6 +46,9 @@ HANG_S: Final = (3.0, 3.0, 8.0)
 """How long a hung holder hangs, drawn at random. Its client keeps the session alive meanwhile.
 
 Most hangs are short, so that many locks pass on. Some exceed ``BreakingWorkload.tolerance``."""
+
+SERVICE_HANG_S: Final = (5.0, 5.0, 8.0)
+"""The same where the service refuses sessions: longer than a session takes to expire."""
 
 HANGS_IN: Final = 8
 DIES_IN: Final = 30
@@ -153,8 +161,10 @@ class BreakingWorkload(ContentionWorkload):
 
     def open(self, recipe: Any, context: ClientContext) -> Mortal:
         """A client that makes a new lock object for each of its incarnations."""
-        more = {}
-        if _broken_by_blacklist(recipe):
+        more: dict[str, Any] = {}
+        if _is_refused(recipe):
+            more["refuse"] = lambda session: context.refuse(session, recipe.service)
+        elif _broken_by_blacklist(recipe):
             more["condemned"] = context.look_at_belief
 
         def make() -> Any:
@@ -219,7 +229,7 @@ class BreakingWorkload(ContentionWorkload):
         return Deaths()
 
     def load(self, client: Client) -> Steps:
-        """Operate, supervise or contend. Holders of a ``BlacklistLock`` hang, the others die."""
+        """Operate, supervise or contend. Holders of a ``ListedLock`` hang, the others die."""
         client.shared.note(client.number, client.before)
         if _uses_blacklist(client) and client.number >= max(0, client.clients - 1):
             yield from self._operate(client)
@@ -232,7 +242,8 @@ class BreakingWorkload(ContentionWorkload):
         """Work, and perhaps hang."""
         pause = round(client.draws.uniform(0.001, 0.01), 4)
         hangs = _uses_blacklist(client) and client.draws.one_in(HANGS_IN)
-        hang = {"hang": client.draws.choose(HANG_S)} if hangs else {}
+        lengths = SERVICE_HANG_S if _is_refused(client.context.recipe) else HANG_S
+        hang = {"hang": client.draws.choose(lengths)} if hangs else {}
         worked = yield self.work(acts=3, pause=pause, **hang)
         client.shared.note(client.number, worked)
 
@@ -288,7 +299,10 @@ class BreakingWorkload(ContentionWorkload):
                 line.path if line else "",
                 line.mark if line else "",
                 session_timeout=evidence.session_timeout,
-                listed="missed-revocation" in evidence.promises.prevents,
+                listed=not evidence.promises.prevents.isdisjoint(
+                    {"missed-revocation", "lingering-session"}
+                ),
+                refused="lingering-session" in evidence.promises.prevents,
             ),
         ]
 
@@ -299,7 +313,11 @@ def _uses_blacklist(client: Client) -> bool:
 
 def _broken_by_blacklist(recipe: Any) -> bool:
     own = issubclass(recipe, OwnBreakableLock) and recipe.by_blacklist
-    return own or issubclass(recipe, BlacklistLock)
+    return own or issubclass(recipe, ListedLock)
+
+
+def _is_refused(recipe: Any) -> bool:
+    return issubclass(recipe, ServiceBlacklistLock)
 
 
 BREAKING = BreakingWorkload()

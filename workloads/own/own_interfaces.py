@@ -102,6 +102,29 @@ class OwnDatabase(OwnRecipe):
         return 0.0 if self._made is None else float(self.translated(self.own.remaining)())
 
 
+class OwnLog(OwnRecipe):
+    """As ``recipes.sealed_log.owned_log.OwnedLog``."""
+
+    ways = (
+        (
+            method("take_over(timeout) -> (epoch, position)"),
+            method("append(value, timeout) -> (epoch, position)"),
+            method("release()"),
+            method("read(timeout) -> list"),
+            method("repair(timeout)"),
+            method("on_disk(timeout) -> list"),
+            method("close()"),
+            Method(("owning",), "owning"),
+            Method(("replica",), "replica, or None"),
+        ),
+    )
+
+    @property
+    def owning(self) -> bool:
+        """Whether the client believes that it owns the log; False before it is made."""
+        return self._made is not None and bool(self.own.owning)
+
+
 class _OwnZnodes(OwnRecipe):
     """Recipes on plain znodes: requests that are refused are told from those of unknown outcome."""
 

@@ -39,7 +39,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 APPEND = ModelEntry(
     name="append",
     summary="a string or list at whose end pieces are put; reads show all of it",
-    runs="`append` and `failover`, log by log",
+    runs="`append`, `failover` and `sealed-log`, log by log",
     functions={
         "append": "(piece)",
         "read": "() -> whole",

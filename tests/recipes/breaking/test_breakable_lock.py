@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock, ServiceBlacklistLock
 from rumpus.recipes.breaking.catalogue import BREAKABLE_LOCKS
 from rumpus.recipes.contests.interfaces import NotHeld
 
@@ -26,6 +26,28 @@ def test_a_hung_holder_is_told_loses_its_session_and_the_lock_passes_on(crowd, p
     assert hung.session != before
     hung.release()
     assert other.holder() is None
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_session_that_the_service_refuses_expires_although_its_client_lives(crowd, path, cut):
+    holder, operator = (
+        ServiceBlacklistLock(crowd[number], path, refuse=crowd.links.refuse_session)
+        for number in (0, 1)
+    )
+    assert holder.acquire(20)
+    before = crowd[0].client_id[0]
+    if cut:
+        crowd.links.cut(0, "reset")
+    operator.blacklist(operator.holder())
+    crowd.links.heal(0)
+    assert operator.acquire(20), "the lock passes on, and nobody has deleted anything"
+    assert not holder.held
+    with pytest.raises(NotHeld):
+        holder.release()
+    operator.release()
+    assert holder.acquire(20), "its client has a new session"
+    assert holder.session != before
+    holder.release()
 
 
 def test_a_holder_that_is_on_the_list_is_not_let_in_again(crowd, path):

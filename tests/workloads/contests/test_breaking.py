@@ -12,7 +12,7 @@ from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock, ServiceBlacklistLock
 from rumpus.workloads.contests.breaking import BREAKING, HANG_S, QUICK
 from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
@@ -121,7 +121,8 @@ class Truth:
     committed = uncertain = forked = reasons = ()
 
     def __init__(self, how, by):
-        ended = {"closed_zxid": 9, "closed_ms": 300} if how == "closed" else {}
+        ended = {"closed_zxid": 9, "closed_ms": 300} if how in ("closed", "expired") else {}
+        ended |= {"expired": True} if how == "expired" else {}
         self._sessions = {
             "0x1": SessionLife("0x1", 1, 0, 2000, **ended),
             "0x2": SessionLife("0x2", 2, 0, 2000),
@@ -176,6 +177,13 @@ def test_a_holder_whose_node_is_deleted_was_robbed_and_its_session_lives_on():
     assert (kinds, quick) == ({"freed-live-holder", "missed-revocation"}, [0])
 
 
+def test_a_session_that_the_service_refuses_has_to_expire_in_time():
+    recorded = hanging(until=8000)
+    assert judged(recorded, ServiceBlacklistLock, Truth("expired", "0x1")) == (set(), [1])
+    kinds, quick = judged(hanging(until=8000), ServiceBlacklistLock, Truth("reaped", "0x2"))
+    assert (kinds, quick) == ({"lingering-session"}, [0])
+
+
 def dying():
     recorded = Recorded(3).session(0, 0, "connected", session="0x1")
     recorded.session(0, 2, "connected", session="0x2")
@@ -200,7 +208,7 @@ def test_without_the_servers_logs_nobody_can_tell():
     assert BREAKING.judge(evidence).valid == "unknown"
 
 
-@pytest.mark.parametrize("recipe", ["blacklist", "by-identity"])
+@pytest.mark.parametrize("recipe", ["blacklist", "by-identity", "service-blacklist"])
 def test_sound_recipes_in_the_simulation(simulate, recipe):
     _, _, verdict = simulate(3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0)
     assert verdict.outcome == "valid", verdict.reasons

@@ -10,6 +10,8 @@ from rumpus.recipes.failover import faulty_failover
 from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.recipes.jobs import faulty_jobs
 from rumpus.recipes.jobs.job_queue import Jobs
+from rumpus.recipes.sealed_log import faulty_sealed_logs
+from rumpus.recipes.sealed_log.sealed_log import SealedLog
 from rumpus.recipes.two_phase_commit import faulty_two_phase_commits
 from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
 from rumpus.recipes.view import faulty_views
@@ -64,6 +66,7 @@ SOUND = [
     ("view", DataView, KILLED),
     ("breaking", IdentityLock, {**ALL, "nemesis": ["client-pause"]}),
     ("failover", FailoverDatabase, {**ALL, "seeds": 2}),
+    ("sealed-log", SealedLog, SELDOM),
     ("register", LocalRegister, KILLED),
     ("append", AppendLog, KILLED),
     ("multi", MultiWrite, KILLED),
@@ -95,6 +98,7 @@ WRONG = [
     ("view", faulty_views.WatchAfterReadDataView, "stale-view"),
     ("breaking", faulty_breakable_locks.FreesFirstLock, "split-brain"),
     ("failover", faulty_failover.NeverStepsDown, "split-brain"),
+    ("sealed-log", faulty_sealed_logs.ReadsOne, "lost-write"),
     ("register", faulty_znodes.OverwritesRegister, "not-linearizable"),
     ("append", faulty_znodes.BlindAppendLog, "not-linearizable"),
     ("multi", faulty_znodes.OneByOneWrite, "torn-multi"),
