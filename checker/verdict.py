@@ -36,6 +36,7 @@ ANOMALIES: dict[str, str] = {
     "early-grant": "a grant came before the lock-delay after a failed holder was over",
     "stale-sequencer": "a sequencer was called valid after its hold had ended",
     "refused-sequencer": "a sequencer was called stale during its hold",
+    "stale-request": "a request of an earlier holder was accepted after one of a later holder",
     "generation-regression": "a generation number went back, or did not grow with a change",
     "stale-read": "a read returned older contents than some client had already been told",
     "lost-update": "a write was carried out although the contents were not those it expected",

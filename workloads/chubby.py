@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, ClassVar, Final, Literal, TypedDict
 
 from kazoo.exceptions import NoNodeError
 from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
@@ -117,6 +117,13 @@ class Version(TypedDict):
     version: int
 
 
+class Written(Version):
+    """What a write became, and the handle's session."""
+
+    cached: bool
+    session: str | None
+
+
 class FileStat(TypedDict):
     """A file's four generation numbers, and the handle's session. Nothing of it was cached."""
 
@@ -208,9 +215,7 @@ class Member(Contender):
                 self._told.notify_all()
 
         events = {EventKind.CONTENTS_CHANGED} if name in KEYS else set()
-        handle = session.open(
-            name, events=events, listener=told, contents=b'""', timeout=patience
-        )
+        handle = session.open(name, events=events, listener=told, contents=b'""', timeout=patience)
         self._handles[name] = handle
         with self._told:
             self._versions[name] = max(
@@ -319,7 +324,10 @@ class Member(Contender):
             host, port = until_answered(self.context.kazoo, Deadline(OPEN_S), find)
         except (NoNodeError, ValueError):
             raise NotDone("the server has not published its address") from None
-        answer = write_to((host, port), "value", value, sequencer, STORE_S)
+        try:
+            answer = write_to((host, port), "value", value, sequencer, STORE_S)
+        except StaleSequencer as error:
+            raise Failed("refused") from error
         return {"life": answer["life"], "at": answer["at"]}
 
     def _address_of(self, server: int) -> str:
@@ -353,9 +361,7 @@ def _generations(evidence: Evidence) -> CheckResult:
 
 
 def _leases(evidence: Evidence) -> CheckResult:
-    return check_leases(
-        evidence.history, evidence.truth, evidence.clock, evidence.session_timeout
-    )
+    return check_leases(evidence.history, evidence.truth, evidence.clock, evidence.session_timeout)
 
 
 class ChubbyWorkload(ContentionWorkload):
@@ -368,6 +374,7 @@ class ChubbyWorkload(ContentionWorkload):
     decider = "read-write-lock"
     modes = ("write", "write", "read")
     exchangeable = False
+    cleanup: ClassVar = {each: "release" for each in ("acquire", "store", "publish")}
     tolerance = CUT_OFF_NS
     requests = ("create", "delete", "read")
     _former: Member | None = None
@@ -416,20 +423,27 @@ class ChubbyWorkload(ContentionWorkload):
     @operation(timeout=CHANGE_S)
     def write(
         self, member: Member, key: str, data: str, timeout: float, expected: int | None = None
-    ) -> Version:
+    ) -> Written:
         """Write a file; if ``expected`` is given, only if it has that content generation."""
         with member.using(key) as handle:
             try:
                 version = handle.set_contents(data.encode(), expected, timeout)
             except GenerationMismatch as error:
                 raise Refused from error
-            return {"key": key, "version": version}
+            session = member.session_name
+            return {"key": key, "version": version, "cached": False, "session": session}
 
     @operation(timeout=CHANGE_S)
     def publish(
-        self, member: Member, key: str, data: str, token: int, sequencer: str, timeout: float
+        self,
+        member: Member,
+        key: str,
+        data: str,
+        token: int,  # noqa: ARG002 - for the checker
+        sequencer: str,
+        timeout: float,
     ) -> Version:
-        """Write a file on a handle that has a sequencer. ``token`` is for the checker."""
+        """Write a file on a handle that has a sequencer."""
         with member.guarded(key, sequencer) as handle:
             try:
                 version = handle.set_contents(data.encode(), None, timeout)
@@ -438,8 +452,15 @@ class ChubbyWorkload(ContentionWorkload):
             return {"key": key, "version": version}
 
     @operation()
-    def store(self, member: Member, server: int, value: int, token: int, sequencer: str) -> Stored:
-        """Write a value at a storage server. ``token`` is for the checker."""
+    def store(
+        self,
+        member: Member,
+        server: int,
+        value: int,
+        token: int,  # noqa: ARG002 - for the checker
+        sequencer: str,
+    ) -> Stored:
+        """Write a value at a storage server."""
         return member.store(server, value, sequencer)
 
     @operation(name="await", timeout=AWAIT_S, changes=False)
@@ -488,13 +509,26 @@ class ChubbyWorkload(ContentionWorkload):
     # The load.
 
     def load(self, client: Client) -> Steps:
-        """Every third step is a turn with the lock; the others read, write and follow files."""
+        """Every third step is a turn with the lock; the others read, write and follow files.
+
+        The last client never waits for the lock, and mostly reads: so there are cached reads in
+        every moment in which a client has been cut off, and its lease has not run out yet.
+        """
         draws = client.draws
+        reads = client.clients > 1 and client.number == client.clients - 1
         while not client.is_over:
+            if reads:
+                yield (
+                    self.stat(key=PRIMARY)
+                    if draws.one_in(30)
+                    else self.read(key=draws.choose(KEYS))
+                )
+                yield client.rest(0.005, 0.05)
+                continue
             if draws.one_in(3):
                 yield from self._turn(client)
             else:
-                yield self._other(client)
+                yield from self._other(client)
             yield client.rest(0.0, 0.02)
 
     def attempt(self, client: Client, longest: float = PATIENT_S) -> Invocation:
@@ -524,11 +558,19 @@ class ChubbyWorkload(ContentionWorkload):
             return self.publish(key=PRIMARY, data=str(value), **proof)
         return self.store(server=draws.below(SERVERS), value=value, **proof)
 
-    def _other(self, client: Client) -> Invocation:
+    def _other(self, client: Client) -> Steps:
+        """Something that needs no lock: one call, or some reads of one file in a row."""
+        if client.draws.one_in(3):
+            key = client.draws.choose(KEYS)
+            for _ in range(2 + client.draws.below(4)):
+                yield self.read(key=key)
+        else:
+            yield self._other_call(client)
+
+    def _other_call(self, client: Client) -> Invocation:
         draws, known = client.draws, client.shared
         key = draws.choose(KEYS)
         chosen = draws.weighted(
-            (10, "read"),
             (3, "write"),
             (3, "compare"),
             (3, "await"),
@@ -538,8 +580,6 @@ class ChubbyWorkload(ContentionWorkload):
             (3, "prove"),
             (3, "verify"),
         )
-        if chosen == "read":
-            return self.read(key=key)
         if chosen == "await":
             return self.await_(key=key, version=known.versions.get(key, 0))
         if chosen == "stat":
@@ -549,7 +589,7 @@ class ChubbyWorkload(ContentionWorkload):
         if chosen == "recreate":
             return self.recreate()
         if chosen in ("prove", "verify") and known.proofs:
-            proof = draws.choose(known.proofs)
+            proof = known.proofs[-1] if draws.one_in(2) else draws.choose(known.proofs)
             if chosen == "verify":
                 return self.verify(sequencer=proof["sequencer"])
             return self._prove(client, proof)

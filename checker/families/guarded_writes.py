@@ -1,12 +1,15 @@
 """Writes that carry a sequencer: none of a former holder is accepted after one of a later holder.
 
-Operations: ``store`` {server, token, sequencer}, ok: {life, at}: the ``at``-th write that a storage
-server accepted in this life of its; ``publish`` {key, token, sequencer}, ok: {key, version}: a write
-of a file, carried out as that content generation. ``token`` is the czxid of the holder's znode: what
-the recipe says of generations is not relied on.
+Operations:
+
+- ``store`` {server, token, sequencer}, ok: {life, at}: a storage server accepted the write as its
+  ``at``-th one since it was started (its *life*);
+- ``publish`` {key, token, sequencer}, ok: {key, version}: a file was written, as that content
+  generation.
+
+``token`` is the czxid of the holder's znode: the recipe's lock generations are not relied on.
 """
 
-from collections.abc import Hashable
 from itertools import pairwise
 
 from rumpus.checker.anomalies import anomaly_of, at
@@ -15,14 +18,14 @@ from rumpus.checker.verdict import CheckResult
 
 
 def check_guarded_writes(history: History) -> CheckResult:
-    """Judge accepted writes (``stale-action``); O(n log n).
+    """Judge accepted writes (``stale-request``); O(n log n).
 
     A resource accepts writes in an order that it tells, so a write that was accepted after one with
     a higher token is wrong. A server that was restarted counts anew: across its lives a write is
     wrong if it was called after one with a higher token had been acknowledged.
     """
     result = CheckResult(name="guarded writes")
-    orders: dict[Hashable, list[tuple[int, Operation]]] = {}
+    orders: dict[tuple[int, str], list[tuple[int, Operation]]] = {}
     servers: dict[int, list[Operation]] = {}
     refused = 0
     for operation in history.operations():
@@ -34,11 +37,13 @@ def check_guarded_writes(history: History) -> CheckResult:
             continue
         if call.f == "store":
             server = call.value["server"]
-            orders.setdefault((server, done.value["life"]), []).append((done.value["at"], operation))
+            orders.setdefault((server, done.value["life"]), []).append(
+                (done.value["at"], operation)
+            )
             servers.setdefault(server, []).append(operation)
         else:
             key = done.value["key"]
-            orders.setdefault(key, []).append((done.value["version"], operation))
+            orders.setdefault((-1, key), []).append((done.value["version"], operation))
     stale: set[int] = set()
     for order in orders.values():
         order.sort(key=lambda each: each[0])
@@ -87,7 +92,7 @@ def _add(
     result.anomalies.append(
         anomaly_of(
             history,
-            "stale-action",
+            "stale-request",
             f"a write at {at(history, stale.invoke.time)} with the sequencer of hold "
             f"{_token(stale)} was accepted after one of the later hold {_token(later)}",
             later,

@@ -1,7 +1,7 @@
 """Leases: no call is answered without one, and none on a handle whose session has ended.
 
-Operations with {session} in their ok value were made on a handle of that session. With {cached} they
-were answered by the client itself.
+Operations with {session, cached} in their ok value were made on a handle of that session; if
+``cached``, they were answered by the client itself.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import CheckResult
 
 SLACK_NS = 100_000_000
-"""How far (ns) a record of a connection, or a server's clock, may be off: far more than either is."""
+"""By how many ns records of connections and servers' clocks may be off: more than they ever are."""
 
 
 def check_leases(
@@ -71,8 +71,8 @@ def check_leases(
                 anomaly_of(
                     history,
                     "expired-handle",
-                    f"c{client}'s call at {at(history, call.time)} succeeded on a handle of session "
-                    f"{value['session']}, which had ended at {at(history, end)}",
+                    f"c{client}'s call at {at(history, call.time)} succeeded on a handle of "
+                    f"session {value['session']}, which had ended at {at(history, end)}",
                     operation,
                 )
             )

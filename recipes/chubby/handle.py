@@ -8,10 +8,9 @@ file is deleted and created again, the handle is invalid.
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Flag, auto
 from functools import partial
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
@@ -57,18 +56,6 @@ class WrongMode(NotDone):
     """The handle was not opened for such a call. Nothing was done."""
 
 
-@dataclass(frozen=True)
-class HandleParts:
-    """The classes of which a handle consists."""
-
-    cache: type[CachedFile] = CachedFile
-    change: type[FileChange] = FileChange
-    acl_change: type[AclChange] = AclChange
-    lock: type[FileLock] = FileLock
-    events: type[HandleEvents] = HandleEvents
-    verifier: type[LockVerifier] = LockVerifier
-
-
 class Handle:
     """An open file. Made by ``recipes.chubby.library.Chubby.open``.
 
@@ -82,8 +69,13 @@ class Handle:
         lock_delay: seconds for which nobody gets the lock after this client has failed.
         grace: seconds by which a call may exceed its timeout, to await late answers.
         abandoned_after: seconds after which a change of somebody else counts as abandoned.
-        parts: the classes of which it consists.
     """
+
+    _cache_class: ClassVar[type[CachedFile]] = CachedFile
+    _change_class: ClassVar[type[FileChange]] = FileChange
+    _lock_class: ClassVar[type[FileLock]] = FileLock
+    _events_class: ClassVar[type[HandleEvents]] = HandleEvents
+    _verifier_class: ClassVar[type[LockVerifier]] = LockVerifier
 
     def __init__(
         self,
@@ -97,7 +89,6 @@ class Handle:
         lock_delay: float,
         grace: float,
         abandoned_after: float,
-        parts: HandleParts,
     ) -> None:
         self._client = client
         self._paths = paths
@@ -106,14 +97,13 @@ class Handle:
         self.opened = opened
         """The file's Stat when the handle was opened."""
         self._grace = grace
-        self._parts = parts
         self._patience = Patience(abandoned_after)
         self._invalid = ""
         self._sequencer: Sequencer | None = None
         self._events: HandleEvents | None = None
         self._listener: Callable[[Event], None] = lambda _event: None
-        self._lock = parts.lock(client, paths.lock, name=name, delay=lock_delay)
-        self._cache = parts.cache(client, paths, lease, abandoned_after)
+        self._lock = self._lock_class(client, paths.lock, name=name, delay=lock_delay)
+        self._cache = self._cache_class(client, paths, lease, abandoned_after)
         lease.listen(self._session_changed)
 
     # Files.
@@ -190,9 +180,7 @@ class Handle:
             self._check_instance(stat.czxid)
             return Step(lambda _transaction: None, stat.aversion + 1)
 
-        return self._change(
-            plan, Mode.CHANGE_ACL, timeout, partial(self._parts.acl_change, acl=acl)
-        )
+        return self._change(plan, Mode.CHANGE_ACL, timeout, partial(AclChange, acl=acl))
 
     def delete(self, timeout: float | None = None) -> None:
         """Delete the file, which must have no children. Errors as ``set_contents``."""
@@ -210,10 +198,13 @@ class Handle:
 
         Raises:
             HandleInvalid, InJeopardy, WrongMode: see there.
+            NotDone: this handle holds the lock already.
             LockUnknown: as ``ContestLock.acquire``.
         """
         deadline = Deadline(timeout)
         self._admit(deadline, Mode.WRITE)
+        if self._lock.node is not None:
+            raise NotDone("this handle holds the lock already: release it first")
         if not self._lock.acquire(SIDES[mode], deadline.left()):
             return False
         try:
@@ -300,7 +291,7 @@ class Handle:
         self._admit(deadline)
         if lock_of(Sequencer.parse(sequencer)) != self._paths.lock:
             return False
-        return self._parts.verifier(self._client).verify(sequencer, deadline.left())
+        return self._verifier_class(self._client).verify(sequencer, deadline.left())
 
     # The handle.
 
@@ -317,7 +308,7 @@ class Handle:
         """Deliver events from now on. Called once, by ``open``."""
         self._listener = listener
         if kinds:
-            self._events = self._parts.events(
+            self._events = self._events_class(
                 self._client, self._paths, self._lease, self._lock, self.opened, kinds, listener
             )
             self._events.open()
@@ -396,7 +387,7 @@ class Handle:
         deadline = Deadline(timeout)
         self._admit(deadline, mode)
         guard = None if self._sequencer is None else self._sequencer.node
-        change: FileChange = (kind or self._parts.change)(
+        change: FileChange = (kind or self._change_class)(
             self._client, self._paths, self._lease, plan, self._patience, guard
         )
         return change.carry_out(deadline.left(), self._grace)

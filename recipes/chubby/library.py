@@ -14,7 +14,8 @@ from kazoo.exceptions import NodeExistsError, NoNodeError, SessionExpiredError
 from kazoo.security import ACL
 
 from rumpus.recipes.chubby.cell import Contents, paths_of, read_file
-from rumpus.recipes.chubby.handle import Handle, HandleParts, Mode
+from rumpus.recipes.chubby.file_lock import FileLock
+from rumpus.recipes.chubby.handle import Handle, Mode
 from rumpus.recipes.chubby.handle_events import Event, EventKind
 from rumpus.recipes.chubby.lease import HandleInvalid, Lease, Standing
 from rumpus.recipes.chubby.storage import Storage
@@ -57,7 +58,7 @@ class Chubby(Recipe):
             "early-grant",
             "stale-sequencer",
             "refused-sequencer",
-            "stale-action",
+            "stale-request",
             "generation-regression",
             "stale-read",
             "lost-update",
@@ -74,7 +75,7 @@ class Chubby(Recipe):
             "in rate by more than 5 in 100."
         ),
     )
-    parts: ClassVar[HandleParts] = HandleParts()
+    handle_class: ClassVar[type[Handle]] = Handle
     lease_class: ClassVar[type[Lease]] = Lease
     storage_class: ClassVar[type[Storage]] = Storage
 
@@ -101,7 +102,7 @@ class Chubby(Recipe):
     @classmethod
     def line(cls, path: str) -> Line:
         """The queue for the lock of the file ``PRIMARY`` of the cell at ``path``."""
-        return cls.parts.lock.line(paths_of(path, PRIMARY).lock)
+        return FileLock.line(paths_of(path, PRIMARY).lock)
 
     @property
     def standing(self) -> Standing:
@@ -166,7 +167,7 @@ class Chubby(Recipe):
         except Unanswered as error:
             raise NotDone(f"no answer in time: {error}") from error
         self._session_id = self._session_id or session.id
-        handle = Handle(
+        handle = self.handle_class(
             client,
             paths,
             self._lease,
@@ -176,7 +177,6 @@ class Chubby(Recipe):
             lock_delay=lock_delay,
             grace=self._grace,
             abandoned_after=self._abandoned_after,
-            parts=self.parts,
         )
         handle.listen(events, listener)
         self._handles.append(handle)

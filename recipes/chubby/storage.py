@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final
 
 from kazoo.client import KazooClient
 
+from rumpus.recipes.chubby.file_change import StaleSequencer
 from rumpus.recipes.chubby.lock_sequencer import LockVerifier, lock_of
 from rumpus.recipes.lock.sequencer import EXCLUSIVE, Sequencer
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
@@ -114,11 +115,12 @@ def write_to(address: Address, key: str, value: Any, sequencer: str, timeout: fl
         A message with the server's ``life`` and the number ``at`` of the write in it.
 
     Raises:
-        NotDone: refused, or the server was not reached.
+        StaleSequencer: refused, because the sequencer is not known to be valid.
+        NotDone: the server was not reached.
         OutcomeUnknown: no answer in time.
     """
     question = {"key": key, "value": value, "sequencer": sequencer}
     answer = ask_once(address, question, timeout)
     if "refused" in answer:
-        raise NotDone(answer["refused"])
+        raise StaleSequencer(answer["refused"])
     return answer
