@@ -374,7 +374,7 @@ class ChubbyWorkload(ContentionWorkload):
     decider = "read-write-lock"
     modes = ("write", "write", "read")
     exchangeable = False
-    cleanup: ClassVar = {each: "release" for each in ("acquire", "store", "publish")}
+    cleanup: ClassVar = dict.fromkeys(("acquire", "store", "publish"), "release")
     tolerance = CUT_OFF_NS
     requests = ("create", "delete", "read")
     _former: Member | None = None
@@ -509,27 +509,25 @@ class ChubbyWorkload(ContentionWorkload):
     # The load.
 
     def load(self, client: Client) -> Steps:
-        """Every third step is a turn with the lock; the others read, write and follow files.
+        """Most clients take turns with the lock, and read, write and follow files in between.
 
-        The last client never waits for the lock, and mostly reads: so there are cached reads in
-        every moment in which a client has been cut off, and its lease has not run out yet.
+        The last client only reads, and the one before it only changes files. Neither waits for the
+        lock. So while a holder is frozen, or a client cut off, caches are read and files change.
         """
         draws = client.draws
-        reads = client.clients > 1 and client.number == client.clients - 1
+        reads = client.clients > 2 and client.number == client.clients - 1
+        writes = client.clients > 3 and client.number == client.clients - 2
         while not client.is_over:
             if reads:
-                yield (
-                    self.stat(key=PRIMARY)
-                    if draws.one_in(30)
-                    else self.read(key=draws.choose(KEYS))
-                )
-                yield client.rest(0.005, 0.05)
-                continue
-            if draws.one_in(3):
+                looks = draws.one_in(20)
+                yield self.stat(key=PRIMARY) if looks else self.read(key=draws.choose(KEYS))
+            elif writes:
+                yield self._change(client)
+            elif draws.one_in(3):
                 yield from self._turn(client)
             else:
                 yield from self._other(client)
-            yield client.rest(0.0, 0.02)
+            yield client.rest(0.0, 0.05)
 
     def attempt(self, client: Client, longest: float = PATIENT_S) -> Invocation:
         """An acquire; one in six only tries, and one in six has little patience."""
@@ -547,6 +545,8 @@ class ChubbyWorkload(ContentionWorkload):
         proof = _proof(granted)
         if proof is not None:
             client.shared.proofs.append(proof)
+            if client.draws.one_in(3):
+                yield self.verify(sequencer=proof["sequencer"])
             yield self._prove(client, proof)
         yield from self.hold(client, granted)
         yield from self.let_go(client, 1)
@@ -571,28 +571,28 @@ class ChubbyWorkload(ContentionWorkload):
         draws, known = client.draws, client.shared
         key = draws.choose(KEYS)
         chosen = draws.weighted(
-            (3, "write"),
-            (3, "compare"),
-            (3, "await"),
-            (2, "stat"),
-            (1, "acl"),
-            (1, "recreate"),
-            (3, "prove"),
-            (3, "verify"),
+            (6, "change"), (3, "await"), (2, "stat"), (3, "prove"), (3, "verify")
         )
         if chosen == "await":
             return self.await_(key=key, version=known.versions.get(key, 0))
         if chosen == "stat":
             return self.stat(key=draws.choose((*KEYS, TEMPORARY)))
-        if chosen == "acl":
-            return self.set_acl(key=key)
-        if chosen == "recreate":
-            return self.recreate()
         if chosen in ("prove", "verify") and known.proofs:
             proof = known.proofs[-1] if draws.one_in(2) else draws.choose(known.proofs)
             if chosen == "verify":
                 return self.verify(sequencer=proof["sequencer"])
             return self._prove(client, proof)
+        return self._change(client)
+
+    def _change(self, client: Client) -> Invocation:
+        """A change of a file: mostly a write, and of these every second one with a comparison."""
+        draws, known = client.draws, client.shared
+        key = draws.choose(KEYS)
+        chosen = draws.weighted((3, "write"), (3, "compare"), (1, "acl"), (1, "recreate"))
+        if chosen == "acl":
+            return self.set_acl(key=key)
+        if chosen == "recreate":
+            return self.recreate()
         expected = known.versions.get(key) if chosen == "compare" else None
         patience = 0.5 if draws.one_in(6) else CHANGE_S
         data = str(next(known.values))

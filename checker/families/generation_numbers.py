@@ -1,7 +1,8 @@
 """Generation numbers of files and locks: none of them ever goes back, and holds have new ones.
 
 Operations: ``stat`` {key}, ok: {key, instance, content, lock, acl}; ``recreate``, ok: {instance} of
-the new file; ``set-acl`` {key}, ok: {key, instance, acl}; and grants of a lock with a ``generation``.
+the new file; ``set-acl`` {key}, ok: {key, instance, acl}; and grants of a lock, which have a
+``generation``.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,11 +1,11 @@
 """Which znodes a cell has, and what they say about a file.
 
-Below the cell's znode, for a file ``name``:
+Below the cell's znode, for a file ``name``, where ``key`` is the name with its slashes quoted:
 
 - ``files/name``: the file. Its contents are the znode's data; its children are those of the file.
-- ``caches/name``: the mark of changes (``recipes.chubby.change_mark``). Each client that has the
+- ``caches/key``: the mark of changes (``recipes.chubby.change_mark``). Each client that has the
   file in its cache has an ephemeral child there.
-- ``locks/name``: the queue of the file's lock. The child ``taken`` is its table of holders
+- ``locks/key``: the queue of the file's lock. The child ``taken`` is its table of holders
   (``recipes.chubby.lock_table``).
 
 Three of Chubby's four generation numbers are ZooKeeper's own: the instance number is the znode's
@@ -14,6 +14,7 @@ in the table of holders.
 """
 
 from typing import NamedTuple
+from urllib.parse import quote
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
@@ -38,7 +39,8 @@ class FilePaths(NamedTuple):
 
 def paths_of(cell: str, name: str) -> FilePaths:
     """The znodes of the file ``name`` (``a`` or ``a/b``) of a cell."""
-    return FilePaths(f"{cell}/files/{name}", f"{cell}/caches/{name}", f"{cell}/locks/{name}")
+    key = quote(name, safe="")
+    return FilePaths(f"{cell}/files/{name}", f"{cell}/caches/{key}", f"{cell}/locks/{key}")
 
 
 class Stat(NamedTuple):

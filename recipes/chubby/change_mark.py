@@ -1,6 +1,6 @@
 """The mark of changes of a file: whether a change is under way, so that nobody may cache the file.
 
-The znode ``caches/name`` holds the mark, and every change of a file is conditioned on the mark's
+The znode ``caches/key`` holds the mark, and every change of a file is conditioned on the mark's
 version. So changes of one file come one after another.
 """
 

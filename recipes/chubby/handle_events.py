@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
+from kazoo.protocol.states import KazooState
 
 from rumpus.recipes.chubby.cell import FilePaths, Stat
 from rumpus.recipes.chubby.file_lock import FileLock
@@ -99,9 +100,9 @@ class HandleEvents(Follower):
         if self._lease.session.lost:  # the handle is of the session before
             self.close()
             return
-        if not self._connected:
+        if session.connected and not self._connected:
+            self._connected = True
             self._deliver(EventKind.MASTER_FAILED_OVER, 0)
-        self._connected = session.connected
         self._look_at_file(session, deadline)
         if EventKind.CHILD_CHANGED in self._kinds:
             self._look_at_children(session, deadline)
@@ -110,9 +111,16 @@ class HandleEvents(Follower):
         if EventKind.CONFLICTING_REQUEST in self._kinds:
             self._look_at_queue(session, deadline)
 
-    def _await_news(self, session: Session) -> None:
-        super()._await_news(session)
-        self._connected = self._connected and session.connected
+    def open(self) -> None:
+        """Begin to follow."""
+        self._client.add_listener(self._state_changed)
+        super().open()
+
+    def _state_changed(self, state: str) -> bool:
+        """Runs on kazoo's connection thread. Returning True unregisters it."""
+        if state != KazooState.CONNECTED:
+            self._connected = False
+        return self._closed
 
     def _deliver(self, kind: EventKind, number: int) -> None:
         if kind in self._kinds and not self._closed:
