@@ -396,7 +396,7 @@ class ChubbyWorkload(ContentionWorkload):
 
     def on_completion(self, shared: Known, came: Op) -> None:
         """Note versions that were told."""
-        if came.type == "ok" and came.f in ("read", "write"):
+        if came.type == "ok" and came.f in ("read", "write") and "version" in came.value:
             shared.versions[came.value["key"]] = came.value["version"]
 
     # Operations.
@@ -631,7 +631,7 @@ class ChubbyWorkload(ContentionWorkload):
 
 def _proof(granted: Op) -> HoldProof | None:
     """What a writer's hold shows to others; None for a reader's, or if it has ended."""
-    value: dict[str, Any] = granted.value
+    value: dict[str, Any] = granted.value or {}
     if value.get("token") is None or value.get("sequencer") is None:
         return None
     return {"token": value["token"], "sequencer": value["sequencer"]}
