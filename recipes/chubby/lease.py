@@ -55,6 +55,7 @@ class Lease:
     _validity_class: ClassVar[type[SessionValidity]] = SessionValidity
 
     def __init__(self, client: KazooClient, path: str, grace: float) -> None:
+        self._client = client
         self.session = Session(client)
         self._validity = self._validity_class(client, path)
         self._grace = grace

@@ -260,7 +260,7 @@ LONE = {
     "sequence": (numbers(3, 4), numbers(3, 3), "duplicate-sequence"),
     "multi": (written_together("v1", "v1"), written_together("v1", "v0"), "torn-multi"),
     "znode": (guarded(served=False), guarded(served=True), "unauthorised-access"),
-    "chubby": (cached(2), cached(1), "stale-read"),
     "failover": (replicated(7), replicated(), "lost-write"),
+    "chubby": (cached(2), cached(1), "stale-read"),
 }
 """Workload -> a sound history, a broken one, and the anomaly that breaks it."""
