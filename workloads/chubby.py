@@ -541,7 +541,8 @@ class ChubbyWorkload(ContentionWorkload):
 
     def _turn(self, client: Client) -> Steps:
         granted = yield self.attempt(client)
-        if granted.type != "ok":
+        if granted.type != "ok":  # the client may be cut off: what does its cache say?
+            yield from self._reads(client)
             return
         proof = _proof(granted)
         if proof is not None:
@@ -562,11 +563,14 @@ class ChubbyWorkload(ContentionWorkload):
     def _other(self, client: Client) -> Steps:
         """Something that needs no lock: one call, or some reads of one file in a row."""
         if client.draws.one_in(3):
-            key = client.draws.choose(KEYS)
-            for _ in range(2 + client.draws.below(4)):
-                yield self.read(key=key)
+            yield from self._reads(client)
         else:
             yield self._other_call(client)
+
+    def _reads(self, client: Client) -> Steps:
+        key = client.draws.choose(KEYS)
+        for _ in range(2 + client.draws.below(4)):
+            yield self.read(key=key)
 
     def _other_call(self, client: Client) -> Invocation:
         draws, known = client.draws, client.shared

@@ -77,7 +77,7 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
     "cached-in-jeopardy": mutant(
         with_handle(_cache_class=faulty_chubby.CachedInJeopardy),
         "in jeopardy the cache is not emptied, and calls are answered from it",
-        {"stale-read", "jeopardy-call"},
+        {"jeopardy-call"},
     ),
     "renews-itself": mutant(
         variant(Chubby, lease_class=faulty_chubby.RenewsItself),

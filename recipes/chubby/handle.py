@@ -30,7 +30,7 @@ from rumpus.recipes.lock.sequencer import EXCLUSIVE, SHARED, Sequencer
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import within_session
-from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.session import Unanswered
 
 LockMode = Literal["shared", "exclusive"]
 
@@ -121,7 +121,8 @@ class Handle:
         """The file's generation numbers, from the servers. Errors as ``get_contents_and_stat``."""
 
         def look(deadline: Deadline) -> Contents:
-            session = self._session()
+            self._lease.admit(deadline)
+            session = self._lease.session
             session.catch_up(deadline, f"{self._paths.cache}/none")
             return read_file(self._client, session, deadline, self._paths)
 
@@ -131,7 +132,8 @@ class Handle:
         """The names of the file's children, in order. Errors as ``get_contents_and_stat``."""
 
         def look(deadline: Deadline) -> list[str]:
-            session = self._session()
+            self._lease.admit(deadline)
+            session = self._lease.session
             session.catch_up(deadline, f"{self._paths.cache}/none")
             names = session.ask(deadline, self._client.get_children_async, self._paths.file)
             return sorted(names)
@@ -330,19 +332,20 @@ class Handle:
 
     def _admit(self, deadline: Deadline, mode: Mode | None = None) -> None:
         """Wait until a call may be made."""
+        self._check(mode)
+        self._lease.admit(deadline)
+        self._check(mode)
+
+    def _check(self, mode: Mode | None = None) -> None:
+        """Raise ``WrongMode`` or ``HandleInvalid`` if no call may be made at all."""
         if mode is not None and mode not in self._mode:
             raise WrongMode(f"the handle is not open for {mode}")
-        if not self._invalid:
-            self._lease.admit(deadline)
         if self._invalid:
             raise HandleInvalid(self._invalid)
 
     def _check_instance(self, instance: int) -> None:
         if instance != self.opened.instance:
             raise HandleInvalid("the file was deleted, and created again")
-
-    def _session(self) -> Session:
-        return self._lease.session
 
     def _get(self, timeout: float | None, look: Callable[[Deadline], Contents]) -> Contents:
         found = self._answered(timeout, Mode.READ, look)
@@ -352,14 +355,13 @@ class Handle:
     def _answered(
         self, timeout: float | None, mode: Mode, look: Callable[[Deadline], Found]
     ) -> Found:
-        """What a look finds, made again until it is answered; it changes nothing."""
+        """What a look finds, made again until it is answered. It waits for the lease if need be."""
         deadline = Deadline(timeout)
 
         def attempt() -> Found:
-            self._admit(deadline, mode)
+            self._check(mode)
             found = look(deadline)
-            if self._invalid:  # poisoned meanwhile
-                raise HandleInvalid(self._invalid)
+            self._check()  # it may have been poisoned meanwhile
             return found
 
         try:
