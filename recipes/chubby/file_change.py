@@ -169,7 +169,7 @@ class FileChange:
             _, stat = call.read(self._client.get_async, self._paths.file)
         except NoNodeError:
             raise NotDone(f"{self._paths.file}: there is no such file") from None
-        step = self._plan(stat)
+        step = self._planned(stat)
         try:
             self._commit(call, step, stat, version)
         except (Unanswered, SessionExpiredError):
@@ -182,6 +182,10 @@ class FileChange:
         except NotEmptyError:
             raise NotDone(f"{self._paths.file}: it has children") from None
         return (step.result,)
+
+    def _planned(self, stat: ZnodeStat) -> Step:
+        """What to do to the file."""
+        return self._plan(stat)
 
     def _commit(
         self,
@@ -225,19 +229,29 @@ class AclChange(FileChange):
     def __init__(self, *arguments: Any, acl: list[ACL], **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._acl = acl
-        self._first: int | None = None
+        self._first: Step | None = None
+
+    def _planned(self, stat: ZnodeStat) -> Step:
+        """The step of the first try: a later one may find the list changed, by us."""
+        self._first = self._first or self._plan(stat)
+        return self._first
 
     def _commit(
         self,
         call: RetryingCall,
-        step: Step,  # noqa: ARG002 - there is no transaction
+        step: Step,
         stat: ZnodeStat,
         version: int,
     ) -> None:
         if self._guard and call.read(self._client.exists_async, self._guard) is None:
             raise NoNodeError(self._guard)
-        if self._first is None:
-            self._first = stat.aversion
-        if stat.aversion == self._first:
-            call.write(self._client.set_acls_async, self._paths.file, self._acl, stat.aversion)
-        call.write(self._client.set_async, self._paths.cache, self._cleared(), version)
+        if stat.aversion < step.result:
+            try:
+                call.write(self._client.set_acls_async, self._paths.file, self._acl, stat.aversion)
+            except BadVersionError:  # our change was taken for abandoned, and another was made
+                self._first = None
+                raise
+        try:
+            call.write(self._client.set_async, self._paths.cache, self._cleared(), version)
+        except BadVersionError:
+            raise OutcomeUnknown("the list was changed, but somebody may have it cached") from None

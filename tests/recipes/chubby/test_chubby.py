@@ -2,6 +2,7 @@ import threading
 import time
 
 import pytest
+from kazoo.exceptions import ConnectionLoss
 from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
 from rumpus.recipes.chubby.file_change import StaleSequencer
@@ -94,6 +95,26 @@ def test_generation_numbers_grow_as_the_paper_says(crowd, path):
     assert three.get_stat(LONG).instance > before
     with pytest.raises(HandleInvalid, match="created again"):
         one.get_contents_and_stat(LONG)
+
+
+def test_a_change_of_the_list_whose_answer_is_lost_is_made_once(crowd, path):
+    _, handle = opened(crowd, path, 0)
+    client = crowd[0]
+    change, lost = client.set_acls_async, []
+
+    def without_answer(*arguments):
+        answer = change(*arguments)
+        if not lost:
+            answer.get(timeout=LONG)
+            answer = client.handler.async_result()
+            answer.set_exception(ConnectionLoss())
+            lost.append(answer)
+        return answer
+
+    client.set_acls_async = without_answer
+    assert handle.set_acl(OPEN_ACL_UNSAFE, LONG) == 1
+    assert len(lost) == 1
+    assert handle.get_stat(LONG).acl_generation == 1
 
 
 def test_a_file_inherits_the_access_control_list_of_its_parent(crowd, path):
