@@ -75,8 +75,8 @@ CHANGE_S: Final = 3.5
 AWAIT_S: Final = CUT_OFF_NS / 1e9 + 2.0
 """How long a client waits for an event: ``check_missed_changes`` judges the last ``CUT_OFF_NS``."""
 
-PATIENT_S: Final = 2.0
-"""How long most attempts to acquire wait."""
+PATIENT_S: Final = 4.0
+"""How long most attempts to acquire wait: longer than a session lives without heartbeats."""
 
 FINAL_TRIES: Final = 5
 
@@ -373,8 +373,8 @@ class ChubbyWorkload(ContentionWorkload):
     contender = Member
     decider = "read-write-lock"
     modes = ("write", "write", "read")
+    one_long_in = 15
     exchangeable = False
-    tolerance = CUT_OFF_NS
     requests = ("create", "delete", "read")
     _former: Member | None = None
 
@@ -537,7 +537,7 @@ class ChubbyWorkload(ContentionWorkload):
 
     def longest_hold(self, client: Client) -> float:
         """Longer than a session lives without heartbeats, so that some holds end by themselves."""
-        return 2 * client.context.session_timeout
+        return 3 * client.context.session_timeout
 
     def _turn(self, client: Client) -> Steps:
         granted = yield self.attempt(client)

@@ -13,11 +13,9 @@ from rumpus.recipes.chubby.file_lock import (
     SharedSide,
 )
 from rumpus.recipes.chubby.handle import Handle
-from rumpus.recipes.chubby.lease import Lease
 from rumpus.recipes.chubby.library import Chubby
 from rumpus.recipes.contests.common_mutants import contest_mutants, wrong_timeouts
 from rumpus.recipes.contests.faulty_contenders import HalvesTimeout, IgnoresTimeout
-from rumpus.recipes.lock.faulty_locks import WhileConnected
 
 
 def with_handle(**parts: type[Any]) -> type[Chubby]:
@@ -119,7 +117,7 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
         "a client that asks for shared mode waits for nobody, so it holds beside a writer",
         {"split-brain"},
     ),
-    **contest_mutants(with_contests, "persistent-node", "keeps-place"),
+    **contest_mutants(with_contests, "persistent-node"),
     **wrong_timeouts(with_sides(IgnoresTimeout), with_sides(HalvesTimeout)),
     "never-held": mutant(
         variant(Chubby, handle_class=faulty_chubby.NeverHeldHandle),
@@ -130,12 +128,6 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
         variant(Chubby, handle_class=faulty_chubby.HeldForGoodHandle),
         "a holder is certain that it holds until it releases, in jeopardy and after its session "
         "has expired",
-        {"unaware-holder"},
-    ),
-    "lease-from-now": mutant(
-        variant(Chubby, lease_class=variant(Lease, _validity_class=WhileConnected)),
-        "counts the lease from now as long as the client says that it is connected, not from when "
-        "the last heartbeat was sent",
-        {"stale-belief"},
+        {"unaware-holder", "stale-belief"},
     ),
 }

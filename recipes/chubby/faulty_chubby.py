@@ -9,7 +9,7 @@ from rumpus.recipes.chubby.cached_file import CachedFile
 from rumpus.recipes.chubby.change_mark import ChangeMark
 from rumpus.recipes.chubby.file_change import FileChange
 from rumpus.recipes.chubby.file_lock import SharedContest, TakenContest
-from rumpus.recipes.chubby.handle import Handle
+from rumpus.recipes.chubby.handle import Handle, LockMode
 from rumpus.recipes.chubby.handle_events import EventKind, HandleEvents
 from rumpus.recipes.chubby.lease import Lease, Standing
 from rumpus.recipes.chubby.lock_sequencer import LockVerifier, lock_of
@@ -115,5 +115,15 @@ class NeverHeldHandle(Handle):
 
 
 class HeldForGoodHandle(Handle):
+    _granted = False
+
+    def acquire(self, mode: LockMode, timeout: float | None = None) -> bool:
+        self._granted = super().acquire(mode, timeout)
+        return self._granted
+
+    def release(self) -> None:
+        self._granted = False
+        super().release()
+
     def remaining(self) -> float:
-        return 1.0 if self._lock.node is not None else 0.0
+        return 1.0 if self._granted else 0.0

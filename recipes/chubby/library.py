@@ -23,7 +23,7 @@ from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.lock.delayed_lock import DELAY
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.paths import absolute
-from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Line, Promises
+from rumpus.recipes.promises import HOLDING, LIVENESS, Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import within_session
 from rumpus.recipes.requests.session import Unanswered
@@ -49,10 +49,11 @@ class Chubby(Recipe):
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION
-        | HOLDING
+        # Not double-grant: who is first in the queue must still take the lock in the table.
+        prevents=HOLDING
         | LIVENESS
         | {
+            "split-brain",
             "stale-belief",
             "unaware-holder",
             "early-grant",
