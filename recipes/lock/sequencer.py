@@ -32,6 +32,8 @@ from rumpus.recipes.requests.session import Session, Unanswered
 
 EXCLUSIVE: Final = "exclusive"
 
+SHARED: Final = "shared"
+
 
 @dataclass(frozen=True)
 class Sequencer:
@@ -53,7 +55,7 @@ class Sequencer:
         """
         mode, _, rest = text.partition(":")
         generation, _, node = rest.partition(":")
-        if mode != EXCLUSIVE or not node.startswith("/"):
+        if mode not in (EXCLUSIVE, SHARED) or not node.startswith("/"):
             raise ValueError(f"{text!r} is no sequencer")
         return cls(node, mode, int(generation, 16))
 

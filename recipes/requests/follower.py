@@ -54,6 +54,11 @@ class Follower(ABC):
         if self._session is not None:
             self._session.wake.set()
 
+    def look_again(self) -> None:
+        """Look once more, as after a piece of news. Never blocks."""
+        if self._session is not None:
+            self._session.wake.set()
+
     @property
     def connected(self) -> bool:
         """Whether news can come: false while the connection is lost."""

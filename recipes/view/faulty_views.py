@@ -1,8 +1,8 @@
 """Views with one known mistake each, which the harness must find."""
 
 import threading
+from typing import Any
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import EventType, WatchedEvent
 
@@ -16,8 +16,8 @@ SAVED_EACH = 5
 
 
 class NotifiedOnly(Follower):
-    def __init__(self, client: KazooClient, path: str) -> None:
-        super().__init__(client, path)  # type: ignore[call-arg]  # mixed into views
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._notified = threading.Event()
 
     def _look(self, session: Session, deadline: Deadline) -> None:

@@ -16,6 +16,7 @@ CONTENDED = {
     "semaphore": ("acquire", "release"),
     "breaking": ("acquire", "release"),
     "election": ("campaign", "resign"),
+    "chubby": ("acquire", "release"),
 }
 PERMITS = {"semaphore": 2}
 COUNTS = {}
@@ -28,6 +29,8 @@ NOT_COUNTS = {
     "obeyed within their hang": "a join of three clocks, tested on histories made by hand",
     "locks that passed on without waiting": "the same",
     ("removals", "quick"): "the same",
+    ("lock-delay", "failed_holders_with_successors"): "a join of two clocks, tested by hand",
+    ("lock-delay", "shortest_wait_ms"): "a length of time, tested on histories made by hand",
     ("holds by model", "model"): "the name of what decided",
     ("holds by model", "decided"): "the model's answer, tested on histories made by hand",
     ("session-guarantees", "operations"): "rows that are left once connections are told apart",
@@ -871,6 +874,93 @@ counts("ephemeral", "ephemeral lives", "looks")(lambda run: len(run.of("look", t
 counts("watch", "missed changes", "waits")(
     lambda run: len([c for c in run.of("await") if c.error != "open"])
 )
+
+
+# -- chubby -------------------------------------------------------------------------------------
+
+
+def verified(run, *, valid):
+    """Answers about sequencers that a grant gave out."""
+    given = {c.answer.get("sequencer") for c in run.of("acquire", type="ok")}
+    asked = [c for c in run.of("verify", type="ok") if c.value["sequencer"] in given]
+    return sum(c.answer["valid"] is valid for c in asked)
+
+
+def counts_of_chubby(check, stat, need, count):
+    """A count that is also one of what must have happened."""
+    counts("chubby", check, stat)(count)
+    if need:
+        counts("chubby", "exercise", need)(count)
+
+
+for check, stat, need, count in (
+    (
+        "sequencers",
+        "called_valid",
+        "sequencers called valid",
+        lambda run: verified(run, valid=True),
+    ),
+    (
+        "sequencers",
+        "called_stale",
+        "sequencers called stale",
+        lambda run: verified(run, valid=False),
+    ),
+    ("file contents", "reads", "", lambda run: len(run.of("read", type="ok"))),
+    (
+        "file contents",
+        "reads_from_cache",
+        "reads from the cache",
+        lambda run: sum(c.answer["cached"] for c in run.of("read", type="ok")),
+    ),
+    (
+        "file contents",
+        "writes",
+        "writes of files",
+        lambda run: len(run.of("write", "publish", type="ok")),
+    ),
+    (
+        "file contents",
+        "compared_writes",
+        "writes with a generation check",
+        lambda run: sum(c.value.get("expected") is not None for c in run.of("write", type="ok")),
+    ),
+    (
+        "file contents",
+        "events",
+        "changes that a client was told of",
+        lambda run: len(run.of("await", type="ok")),
+    ),
+    (
+        "guarded writes",
+        "accepted",
+        "accepted writes with a sequencer",
+        lambda run: len(run.of("store", "publish", type="ok")),
+    ),
+    (
+        "guarded writes",
+        "refused",
+        "",
+        lambda run: sum(c.error == "refused" for c in run.of("store", "publish", type="fail")),
+    ),
+    ("generation numbers", "stats", "", lambda run: len(run.of("stat", type="ok"))),
+    (
+        "generation numbers",
+        "exclusive_holds",
+        "",
+        lambda run: sum(g.answer.get("token") is not None for g in grants(run)),
+    ),
+    (
+        "leases",
+        "calls_on_handles",
+        "",
+        lambda run: sum(
+            c.answer["session"] is not None for c in run.of("read", "stat", "write", type="ok")
+        ),
+    ),
+    ("missed changes", "waits", "", lambda run: sum(c.error != "open" for c in run.of("await"))),
+):
+    counts_of_chubby(check, stat, need, count)
 
 
 # -- watches and access control on plain znodes -------------------------------------------------

@@ -219,6 +219,18 @@ def taken_over(at):
     return story.did(1, "read", None, [7])
 
 
+def cached(version):
+    """A client writes twice, and another then reads this version from its cache."""
+    key, timeout = {"key": "config"}, {"timeout": 1.0}
+    told = {"cached": False, "session": "0x1"}
+    story = Story(2)
+    for number in (1, 2):
+        asked = {**key, **timeout, "data": f"v{number}", "expected": None}
+        story.did(0, "write", asked, {**key, **told, "version": number})
+    read = {**key, "version": version, "data": f"v{version}", "cached": True, "session": "0x2"}
+    return story.did(1, "read", {**key, **timeout}, read)
+
+
 LONE = {
     "lock": (turns(5, 6), turns(6, 5), "token-regression"),
     "read-write": (turns(5, 6, mode="write"), turns(6, 5, mode="write"), "token-regression"),
@@ -257,5 +269,6 @@ LONE = {
     "znode": (guarded(served=False), guarded(served=True), "unauthorised-access"),
     "failover": (replicated(7), replicated(), "lost-write"),
     "sealed-log": (taken_over(1), taken_over(0), "lost-write"),
+    "chubby": (cached(2), cached(1), "stale-read"),
 }
 """Workload -> a sound history, a broken one, and the anomaly that breaks it."""

@@ -1,0 +1,99 @@
+"""Leases: no call is answered without one, and none on a handle whose session has ended.
+
+Operations with {session, cached} in their ok value were made on a handle of that session; if
+``cached``, they were answered by the client itself.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from typing import Any
+
+from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.clock import WallClock
+from rumpus.checker.history import History
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import CheckResult
+
+SLACK_NS = 100_000_000
+"""By how many ns records of connections and servers' clocks may be off: more than they ever are."""
+
+
+def check_leases(
+    history: History, truth: ServerTruth | None, clock: WallClock | None, session_timeout: float
+) -> CheckResult:
+    """Judge the calls that were answered ok; O(n log n).
+
+    - ``jeopardy-call``: a call was answered from the cache although the client had been without a
+      connection for more than the session timeout when it was made. The last heartbeat that was
+      answered was sent before the connection was lost, and no lease lasts longer than the timeout.
+    - ``expired-handle``: a call was answered on a handle of a session that had ended on the servers
+      before it was made.
+
+    Args:
+        history: the run.
+        truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
+        clock: see ``truth``.
+        session_timeout: seconds; 0 if it is not known.
+    """
+    result = CheckResult(name="leases")
+    lost = _connections(history)
+    ends: dict[str, int] = {}
+    if truth is not None and clock is not None:
+        ends = {
+            session: clock.monotonic(life.closed_ms)
+            for session, life in truth.sessions().items()
+            if life.closed_ms is not None and clock.sure_of(life.closed_ms)
+        }
+    timeout = int(session_timeout * 1e9)
+    judged = 0
+    for operation in history.operations():
+        call, done = operation
+        value: Any = None if done is None or done.type != "ok" else done.value
+        if not isinstance(value, dict) or value.get("session") is None or "cached" not in value:
+            continue
+        judged += 1
+        client = history.caller(operation)
+        since = _lost_since(lost[client], call.time)
+        if value["cached"] and timeout and since and call.time > since + timeout + SLACK_NS:
+            result.anomalies.append(
+                anomaly_of(
+                    history,
+                    "jeopardy-call",
+                    f"c{client} was answered from its cache at {at(history, call.time)}, although "
+                    f"it had had no connection since {at(history, since)}, for longer than its "
+                    f"lease can last",
+                    operation,
+                )
+            )
+        end = ends.get(value["session"])
+        if end is not None and call.time > end + SLACK_NS:
+            result.anomalies.append(
+                anomaly_of(
+                    history,
+                    "expired-handle",
+                    f"c{client}'s call at {at(history, call.time)} succeeded on a handle of "
+                    f"session {value['session']}, which had ended at {at(history, end)}",
+                    operation,
+                )
+            )
+    result.stats = {"calls_on_handles": judged}
+    return result
+
+
+def _connections(history: History) -> dict[int, list[tuple[int, bool]]]:
+    """Client -> the times at which it got (True) or lost (False) its connection."""
+    found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for op in history.events("session"):
+        if op.f in ("connected", "suspended", "lost"):
+            found[op.value["client"]].append((op.time, op.f == "connected"))
+    return found
+
+
+def _lost_since(changes: list[tuple[int, bool]], time: int) -> int | None:
+    """Since when a client has been without a connection at that time; None if it had one."""
+    place = bisect_left(changes, (time, True))
+    since = None
+    while place and not changes[place - 1][1]:
+        place -= 1
+        since = changes[place][0]
+    return since
