@@ -8,8 +8,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from rumpus.recipes.outcomes import NotDone
 
-class MissingLibrary(Exception):  # noqa: N818 - a refusal
+
+class MissingLibrary(NotDone):
     """The library by which a recipe speaks to its servers is not installed."""
 
 

@@ -50,6 +50,7 @@ from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
 from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, Refused, operation
+from rumpus.workloads.own.own_interfaces import OwnCell
 
 Mode = Literal["read", "write"]
 
@@ -369,6 +370,7 @@ class ChubbyWorkload(ContentionWorkload):
 
     name = "chubby"
     catalogue = CHUBBY
+    adapter = OwnCell
     model = "read-write-lock"
     contender = Member
     decider = "read-write-lock"

@@ -15,11 +15,9 @@ from contextlib import contextmanager
 from itertools import cycle
 from typing import Any, ClassVar
 
-import requests
-from etcd3gw import Etcd3Client, exceptions
-
-from rumpus.recipes.leases.lease_lock import LEASE, REQUEST_S, TTL_S, Granted, LeaseLock, Unanswered
+from rumpus.recipes.leases.lease_lock import LEASE, REQUEST_S, TTL_S, Granted, LeaseLock
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.servers import Servers
 
 
@@ -30,9 +28,12 @@ def _encoded(text: str) -> str:
 @contextmanager
 def answered() -> Iterator[None]:
     """Turn the library's errors into ``Unanswered``."""
+    # Only here, so in clients' processes: it imports eventlet if that is installed.
+    from etcd3gw import exceptions  # noqa: PLC0415 - see above
+
     try:
         yield
-    except (exceptions.Etcd3Exception, requests.RequestException, OSError) as error:
+    except (exceptions.Etcd3Exception, OSError) as error:  # those of requests are OSErrors
         raise Unanswered(f"{type(error).__name__}: {error}") from error
 
 
@@ -58,6 +59,8 @@ class EtcdLock(LeaseLock[Any]):
 
     def _server(self) -> Any:
         if self._client is None:
+            from etcd3gw import Etcd3Client  # noqa: PLC0415 - as above
+
             host, port = next(self._addresses)
             self._client = Etcd3Client(host, port, timeout=REQUEST_S, api_path="/v3/")
         return self._client

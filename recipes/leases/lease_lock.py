@@ -18,6 +18,7 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import HOLDING, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import pause
+from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.servers import Servers
 
 TTL_S: Final = 2.0
@@ -44,10 +45,6 @@ class Granted(NamedTuple):
     """The answer of the servers to a try that was granted. ``token``: None if they give none."""
 
     token: int | None
-
-
-class Unanswered(Exception):  # noqa: N818 - an outcome
-    """The servers may have granted the try, or not."""
 
 
 class LeaseLock(ABC, Generic[Found]):

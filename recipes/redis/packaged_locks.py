@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import redis
 from redis.exceptions import LockError
 
-from rumpus.recipes.leases.lease_lock import LEASE, TTL_S, Granted, Unanswered
+from rumpus.recipes.leases.lease_lock import LEASE, TTL_S, Granted
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.redis.redis_lock import NO_WINDOW, RedisLock, answered
 from rumpus.recipes.redis.redlock import Redlock
+from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.servers import Servers
 
 

@@ -15,8 +15,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-from rumpus.recipes.leases.lease_lock import LEASE, REQUEST_S, TTL_S, Granted, LeaseLock, Unanswered
+from rumpus.recipes.leases.lease_lock import LEASE, REQUEST_S, TTL_S, Granted, LeaseLock
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.servers import Address, Servers
 
 TRY: Final = """

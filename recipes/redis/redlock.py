@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
-from rumpus.recipes.leases.lease_lock import DRIFT, LEASE, TTL_S, Granted, LeaseLock, Unanswered
+from rumpus.recipes.leases.lease_lock import DRIFT, LEASE, TTL_S, Granted, LeaseLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.redis.redis_lock import NO_WINDOW, REMOVE, answered, connection
+from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.servers import Servers
 
 SERVER_S: Final = 0.1

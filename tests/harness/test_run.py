@@ -27,6 +27,9 @@ class NoEnsemble:
     def leader(self):
         return None
 
+    def client_addresses(self):
+        return {}
+
     def gather(self, _destination):
         pass
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from kazoo.exceptions import BadVersionError, NoAuthError, NodeExistsError, NoNodeError
 
+from rumpus.recipes.chubby.storage import Storage
 from rumpus.workloads.own.own_lock import OwnLock
 from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has, method
 
@@ -100,6 +101,24 @@ class OwnDatabase(OwnRecipe):
     def remaining(self) -> float:
         """For how many seconds it believes that it is the primary; 0 before it is made."""
         return 0.0 if self._made is None else float(self.translated(self.own.remaining)())
+
+
+class OwnCell(OwnRecipe):
+    """As ``recipes.chubby.library.Chubby``: sessions with a cell, whose ``open`` gives handles."""
+
+    ways = (
+        (
+            method("open(name) -> handle"),
+            method("close()"),
+            Method(("session_id",), "session_id, or None"),
+            Method(("storage_class",), "storage_class: as recipes.chubby.storage.Storage"),
+        ),
+    )
+
+    @classmethod
+    def attributes_of(cls, factory: Any) -> dict[str, Any]:
+        """What a storage server refuses requests by."""
+        return {"storage_class": getattr(factory, "storage_class", Storage)}
 
 
 class OwnLog(OwnRecipe):

@@ -6,7 +6,8 @@ import pytest
 
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.leases import lease_lock
-from rumpus.recipes.leases.lease_lock import Granted, LeaseLock, Unanswered
+from rumpus.recipes.leases.lease_lock import Granted, LeaseLock
+from rumpus.recipes.requests.session import Unanswered
 
 
 class Store:

@@ -45,7 +45,7 @@ def test_another_generation_of_the_node_is_stale(crowd, path):
     lock.release()
 
 
-@pytest.mark.parametrize("text", ["", "exclusive:1f", "shared:1f:/a", "exclusive:xyz:/a"])
+@pytest.mark.parametrize("text", ["", "exclusive:1f", "joint:1f:/a", "exclusive:xyz:/a"])
 def test_what_is_no_sequencer_is_refused(text):
     with pytest.raises(ValueError, match=r"sequencer|invalid literal"):
         Sequencer.parse(text)

@@ -267,6 +267,7 @@ LONG_CALLS = {
     "two-phase-commit": ("decide", {"key": "t0"}),
     "jobs": ("claim", {}),
     "watch": ("await", {"key": "a0", "version": 1}),
+    "chubby": ("acquire", {"mode": "write"}),
 }
 
 

@@ -15,6 +15,15 @@ from kazoo.exceptions import (
 )
 from kazoo.recipe.partitioner import SetPartitioner
 
+from rumpus.recipes.chubby.faulty_chubby import ByLockName
+from rumpus.recipes.chubby.library import Chubby
+
+
+class ServersThatAskNobody(Chubby):
+    """Its storage servers accept any sequencer that names their lock."""
+
+    storage_class = ByLockName
+
 
 def removed(client, node):
     """Delete a node that may be gone; whether it was there."""

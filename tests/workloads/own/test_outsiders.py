@@ -6,6 +6,7 @@ from kazoo.recipe import barrier, counter, election, lock, partitioner, party, q
 import rumpus
 from rumpus.recipes.breaking import faulty_breakable_locks
 from rumpus.recipes.breaking.breakable_lock import IdentityLock
+from rumpus.recipes.chubby.library import Chubby
 from rumpus.recipes.failover import faulty_failover
 from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.recipes.jobs import faulty_jobs
@@ -67,6 +68,7 @@ SOUND = [
     ("breaking", IdentityLock, {**ALL, "nemesis": ["client-pause"]}),
     ("failover", FailoverDatabase, {**ALL, "seeds": 2}),
     ("sealed-log", SealedLog, SELDOM),
+    ("chubby", Chubby, {**BUSY, "clients": 5, "time_limit": 15.0}),
     ("register", LocalRegister, KILLED),
     ("append", AppendLog, KILLED),
     ("multi", MultiWrite, KILLED),
@@ -99,6 +101,7 @@ WRONG = [
     ("breaking", faulty_breakable_locks.FreesFirstLock, "split-brain"),
     ("failover", faulty_failover.NeverStepsDown, "split-brain"),
     ("sealed-log", faulty_sealed_logs.ReadsOne, "lost-write"),
+    ("chubby", outsiders.ServersThatAskNobody, "stale-request"),
     ("register", faulty_znodes.OverwritesRegister, "not-linearizable"),
     ("append", faulty_znodes.BlindAppendLog, "not-linearizable"),
     ("multi", faulty_znodes.OneByOneWrite, "torn-multi"),
@@ -139,7 +142,7 @@ def test_a_sound_recipe_of_somebody_else_is_valid(family, recipe, options, tmp_p
 
 @pytest.mark.parametrize(("family", "recipe", "anomaly"), WRONG)
 def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, tmp_path):
-    clients = 5 if family in ("breaking", "failover", "watch") else 3
+    clients = 5 if family in ("breaking", "chubby", "failover", "watch") else 3
     options = {**KILLED, "seeds": 20, "time_limit": 2.0, "clients": clients}
     result = trial(family, recipe, tmp_path, **options)
     assert result.outcome == "violation", str(result)
