@@ -132,7 +132,9 @@ def leases_of_etcd(log: Path) -> list[Lease]:
         for event in answer.events:
             key = event.kv.key
             if event.type in (1, "DELETE"):
-                if (ended := held.pop(key, None)) is not None:
+                ended = held.pop(key, None)
+                # A watch that began again repeats ends, too: the first time is the right one.
+                if ended is not None and leases[ended].end == FOR_EVER:
                     began = leases[ended].start
                     expired = at - began >= TTL_MS
                     end = at if expired else began + TTL_MS

@@ -37,7 +37,7 @@ def answered() -> Iterator[None]:
         raise Unanswered(f"{type(error).__name__}: {error}") from error
 
 
-class EtcdLock(LeaseLock[Any]):
+class EtcdLock(LeaseLock):
     """See the module."""
 
     system: ClassVar[str] = "etcd"

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, NamedTuple
 
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import HOLDING, Promises
@@ -38,8 +38,6 @@ LEASE: Final = frozenset({"split-brain", "stale-belief", "stuck-waiter", "deadlo
 """What a lease promises as long as its servers neither forget a grant nor miscount time. A key that
 is left over ends by itself, so nobody waits for ever for the lock of a client that is gone."""
 
-Found = TypeVar("Found")
-
 
 class Granted(NamedTuple):
     """The answer of the servers to a try that was granted. ``token``: None if they give none."""
@@ -47,7 +45,7 @@ class Granted(NamedTuple):
     token: int | None
 
 
-class LeaseLock(ABC, Generic[Found]):
+class LeaseLock(ABC):
     """A lease with the interface of the other locks; see the module. Not for several threads.
 
     Subclasses name the ``system`` that they run on (``harness.docker.systems``) and the
@@ -69,7 +67,7 @@ class LeaseLock(ABC, Generic[Found]):
         self._token: int | None = None
         self._lock = threading.Lock()
 
-    @classmethod
+    @classmethod  # noqa: B027 - it has no znodes
     def line(cls, path: str) -> None:
         """None: nobody queues."""
 

@@ -63,7 +63,7 @@ def answered() -> Iterator[None]:
         raise Unanswered(f"{type(error).__name__}: {error}") from error
 
 
-class RedisLock(LeaseLock[Any]):
+class RedisLock(LeaseLock):
     """The lock on one server; see the module."""
 
     system: ClassVar[str] = "redis"

@@ -36,7 +36,7 @@ return 1
 """
 
 
-class Redlock(LeaseLock[Any]):
+class Redlock(LeaseLock):
     """See the module."""
 
     system: ClassVar[str] = "redis-independent"

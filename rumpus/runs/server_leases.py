@@ -39,6 +39,8 @@ def server_leases(run: RunDirectory, record: RunRecord) -> tuple[ServerView | No
     if not servers:
         return None, unread
     quorum = record.nodes // 2 + 1 if system.independent else 1
+    if read is leases_of_etcd:
+        quorum = record.nodes  # what ends, ends everywhere; who lags or was dead learns it later
     return lease_view(servers, record.wall_clock(), quorum=quorum), unread
 
 

@@ -111,6 +111,15 @@ def test_a_watch_that_began_again_changes_no_beginning(read):
     assert [lease.start for lease in read(leases_of_etcd, *lines)] == [1000, 3000]
 
 
+def test_an_end_that_is_told_again_stays_where_it_was(read):
+    lines = [event(1, "/l", "7"), event(1.5, "/l"), event(9, "/l", "7"), event(9, "/l")]
+    assert read(leases_of_etcd, *lines) == [Lease(7, 1000, 3000, expired=False)]
+
+
+def test_what_ends_everywhere_ended_where_it_was_seen_first():
+    assert view([(0, 2000, True)], [(0, 9000, True)], quorum=2).ends["0x7"].time == 2_000_000_000
+
+
 def view(*servers, quorum=1):
     return lease_view(
         [
