@@ -16,6 +16,9 @@ class NoopClient:
     def believes(self) -> bool:
         return self._held
 
+    def close(self) -> None:
+        """Nothing goes on in the background."""
+
     def invoke(self, f: str, value: Any) -> Outcome:
         self._held = f == "acquire"
         return Outcome("ok", value)

@@ -1,7 +1,9 @@
 """When leases began and ended on servers that are not ZooKeeper's, from what these have executed.
 
 A lease is a key with its holder's random value and a time to live. The value stands for the
-holder's session (``LeaseLock.session``), so the checks of exclusion apply as they are.
+holder's session (``LeaseLock.session``), so the checks of exclusion apply as they are. A lease of
+etcd that is kept alive is itself a session, and has a key of its own (see
+``recipes.etcd.etcd_session``).
 """
 
 import re
@@ -92,6 +94,10 @@ def _end(options: Sequence[bytes], at: int) -> int | None:
     return None
 
 
+_OF_SESSION = re.compile(rb"-sessions/([0-9a-f]{16})$")
+"""The end of the key by which a session says that its lease lasts: the lease's number."""
+
+
 class _KeyValue(msgspec.Struct):
     key: str
     value: str = ""
@@ -112,13 +118,15 @@ def leases_of_etcd(log: Path) -> list[Lease]:
 
     Each line is a time in seconds and an answer of ``etcdctl watch --write-out=json``. A key is
     removed when its lease ends, or by its holder; the event is the same, so a lease that was
-    removed before its time (``TTL_MS``) counts as released.
+    removed before its time (``TTL_MS``) counts as released. A session's key goes when its lease
+    does, however long that was kept alive; nobody else removes it.
 
     Raises:
         OSError, UnfitFile: the file cannot be read.
     """
     leases: dict[int, Lease] = {}
     held: dict[str, int] = {}
+    sessions: dict[int, Lease] = {}
     decoder = msgspec.json.Decoder(_Answer)
     for line in read_regular(log, LARGEST).splitlines():
         found = _TIME.match(line)
@@ -131,6 +139,11 @@ def leases_of_etcd(log: Path) -> list[Lease]:
             continue  # the last line of a server that was killed
         for event in answer.events:
             key = event.kv.key
+            if (session := _session(event.kv)) is not None:
+                known = sessions.setdefault(session, Lease(session, at, FOR_EVER, expired=True))
+                if event.type in (1, "DELETE") and known.end == FOR_EVER:
+                    sessions[session] = known._replace(end=at)
+                continue
             if event.type in (1, "DELETE"):
                 ended = held.pop(key, None)
                 # A watch that began again repeats ends, too: the first time is the right one.
@@ -146,4 +159,13 @@ def leases_of_etcd(log: Path) -> list[Lease]:
                 leases[value] = Lease(value, at, FOR_EVER, expired=True)
             elif _DIGITS.fullmatch(text):
                 held[key] = int(text)  # the watch began again, from the first revision
-    return list(leases.values())
+    return [*leases.values(), *sessions.values()]
+
+
+def _session(pair: _KeyValue) -> int | None:
+    """The session whose key this is, as a signed number of 64 bits."""
+    found = _OF_SESSION.search(b64decode(pair.key))
+    if found is None:
+        return None
+    number = int(found[1], 16)
+    return number - (1 << 64) if number >= 1 << 63 else number

@@ -94,6 +94,9 @@ class WorkloadClient(Protocol):
         that is frozen then goes on believing until that time only.
         """
 
+    def close(self) -> None:
+        """End what goes on in the background, as the client is given up. Must not block."""
+
 
 class ClientContext(msgspec.Struct, frozen=True):
     """What a workload's client is given.
@@ -252,10 +255,11 @@ class ClientBody:
             return
         kazoo, self._kazoo = self._kazoo, None
         with self._belief_lock:
-            self._workload = None
+            workload, self._workload = self._workload, None
             if self._belief:
                 self._belief = False
                 self._session_record("doubts")
+        workload.close()
         if kazoo is None:
             return
         kazoo.remove_listener(self._session_changed)

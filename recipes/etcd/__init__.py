@@ -1,1 +1,1 @@
-"""Locks on etcd."""
+"""Locks and elections on etcd."""

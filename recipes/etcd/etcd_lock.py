@@ -9,32 +9,20 @@ uses the same revision as the order in which contenders queue).
 each try of its own. etcd counts a lease in whole seconds.
 """
 
-from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import cycle
 from typing import Any, ClassVar
 
-from rumpus.recipes.leases.lease_lock import LEASE, REQUEST_S, TTL_S, Granted, LeaseLock
+from rumpus.recipes.etcd.etcd_access import (
+    EtcdAccess,
+    LeaseGone,
+    created_at,
+    delete,
+    encoded,
+    put,
+    revision_of,
+)
+from rumpus.recipes.leases.lease_lock import LEASE, TTL_S, Granted, LeaseLock
 from rumpus.recipes.promises import Promises
-from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.servers import Servers
-
-
-def _encoded(text: str) -> str:
-    return b64encode(text.encode()).decode()
-
-
-@contextmanager
-def answered() -> Iterator[None]:
-    """Turn the library's errors into ``Unanswered``."""
-    # Only here, so in clients' processes: it imports eventlet if that is installed.
-    from etcd3gw import exceptions  # noqa: PLC0415 - see above
-
-    try:
-        yield
-    except (exceptions.Etcd3Exception, OSError) as error:  # those of requests are OSErrors
-        raise Unanswered(f"{type(error).__name__}: {error}") from error
 
 
 class EtcdLock(LeaseLock):
@@ -54,60 +42,27 @@ class EtcdLock(LeaseLock):
 
     def __init__(self, servers: Servers, path: str, **options: Any) -> None:
         super().__init__(servers, path, **options)
-        self._addresses = cycle(servers.of("").values())
-        self._client: Any = None
-
-    def _server(self) -> Any:
-        if self._client is None:
-            from etcd3gw import Etcd3Client  # noqa: PLC0415 - as above
-
-            host, port = next(self._addresses)
-            self._client = Etcd3Client(host, port, timeout=REQUEST_S, api_path="/v3/")
-        return self._client
-
-    @contextmanager
-    def _asking(self) -> Iterator[Any]:
-        """A client of a server; of the next one after an error."""
-        try:
-            with answered():
-                yield self._server()
-        except Unanswered:
-            self._client = None
-            raise
+        self._access = EtcdAccess(servers)
 
     def _try(self, owner: int) -> Granted | None:
-        with self._asking() as etcd:
+        with self._access.asking() as etcd:
             lease = etcd.lease(ttl=round(TTL_S))
-            key = _encoded(self._key)
-            put = {"key": key, "value": _encoded(str(owner))}
-            if self.bound:
-                put["lease"] = lease.id
-            answer = etcd.transaction(
-                {
-                    "compare": [{"key": key, "target": "CREATE", "create_revision": 0}],
-                    "success": [{"request_put": put}],
-                    "failure": [],
-                }
-            )
-            if answer.get("succeeded"):
-                return Granted(int(answer["header"]["revision"]))
-            lease.revoke()
+        request = put(self._key, str(owner), lease.id if self.bound else None)
+        try:
+            answer = self._access.transaction([created_at(self._key, 0)], [request])
+        except LeaseGone:
             return None
+        if answer.get("succeeded"):
+            return Granted(revision_of(answer))
+        with self._access.asking():
+            lease.revoke()
+        return None
 
     def _remove(self, owner: int) -> bool:
-        with self._asking() as etcd:
-            key = _encoded(self._key)
-            ours = {"key": key, "target": "VALUE", "value": _encoded(str(owner))}
-            answer = etcd.transaction(
-                {
-                    "compare": [ours],
-                    "success": [{"request_delete_range": {"key": key}}],
-                    "failure": [],
-                }
-            )
-            return bool(answer.get("succeeded"))
+        ours = {"key": encoded(self._key), "target": "VALUE", "value": encoded(str(owner))}
+        return bool(self._access.transaction([ours], [delete(self._key)]).get("succeeded"))
 
     def left(self) -> list[str]:
         """The key, if it is there."""
-        with self._asking() as etcd:
+        with self._access.asking() as etcd:
             return [self._key] if etcd.get(self._key) else []

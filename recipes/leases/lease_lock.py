@@ -174,6 +174,9 @@ class LeaseLock(ABC):
         """The key."""
         return self._key
 
+    def close(self) -> None:  # noqa: B027 - nothing goes on
+        """Nothing: a lease that nobody renews ends by itself."""
+
     def _undone(self, owner: int) -> Unanswered | None:
         """Remove the key of a try that is of no use; the error if nobody knows."""
         try:

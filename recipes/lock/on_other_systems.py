@@ -32,6 +32,9 @@ OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
         "and can take part in another",
     ),
     "etcd": OtherSystemEntry("etcd.etcd_lock:EtcdLock", "etcd", "etcd3gw", extra="etcd"),
+    "etcd-queue": OtherSystemEntry(
+        "etcd.etcd_queue_lock:EtcdQueueLock", "etcd", "etcd3gw", extra="etcd"
+    ),
     "redis-plain-delete": OtherSystemEntry(
         "redis.faulty_redis_locks:PlainDelete",
         "redis",
@@ -59,6 +62,14 @@ OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
         "etcd3gw",
         "the key is not bound to a lease: that of a client that is gone stays",
         frozenset({"deadlock"}),
+        extra="etcd",
+    ),
+    "etcd-queue-does-not-wait": OtherSystemEntry(
+        "etcd.faulty_etcd_queues:UnqueuedLock",
+        "etcd",
+        "etcd3gw",
+        "holds as soon as its key is there, without waiting for those with smaller revisions",
+        frozenset({"split-brain", "unfair-grant"}),
         extra="etcd",
     ),
 }

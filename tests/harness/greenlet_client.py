@@ -16,6 +16,9 @@ class GreenletClient:
     def believes(self):
         return self._lock.is_acquired
 
+    def close(self):
+        """Nothing goes on in the background."""
+
     def invoke(self, f, value):
         if f == "look":
             beats = []

@@ -16,6 +16,9 @@ class LibraryClient:
     def believes(self):
         return False
 
+    def close(self):
+        """Nothing goes on in the background."""
+
     def invoke(self, f, value):
         assert f == "look", value
         found = {

@@ -20,6 +20,9 @@ class ScriptedClient:
     def believes(self):
         return self._held
 
+    def close(self):
+        """Nothing goes on in the background."""
+
     def invoke(self, f, value):
         if f == "sleep":
             time.sleep(value)

@@ -87,7 +87,11 @@ class Contender:
         For a recipe with ``remaining()``: for how many more seconds.
         """
         remaining = getattr(self.recipe, "remaining", None)
-        return bool(self.recipe.held) if remaining is None else remaining() or False
+        return self.says() if remaining is None else remaining() or False
+
+    def says(self) -> bool:
+        """Whether the recipe says that the client holds."""
+        return bool(self.recipe.held)
 
     def told(self) -> Work:
         """What else the value of a ``work`` says, whether it succeeds or fails."""
@@ -143,6 +147,11 @@ class Contender:
     def act(self, token: int | None) -> Acted:
         """One action on the protected resource."""
         return self.context.act(token)
+
+    def close(self) -> None:
+        """End what a recipe for other servers has going on in the background."""
+        if self.line is None:
+            self.recipe.close()
 
     def left(self) -> list[Node]:
         """The contenders' nodes that are there."""

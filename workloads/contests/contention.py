@@ -91,8 +91,12 @@ class ContentionWorkload(Workload):
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One recipe object."""
-        lock = recipe(context.kazoo, self.path, name=context.name)
+        lock = recipe(context.reached, self.path, name=context.name)
         return self.contender(context, lock, recipe.line(self.path))
+
+    def close(self, opened: Contender) -> None:
+        """End the session of a recipe that has its own."""
+        opened.close()
 
     def believes(self, opened: Contender) -> bool | float:
         """Whether the recipe says that the client holds it, or for how long."""

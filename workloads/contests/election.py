@@ -20,6 +20,7 @@ from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.election.catalogue import ELECTIONS
+from rumpus.recipes.election.on_other_systems import OTHER_ELECTIONS
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, Line
 from rumpus.recipes.znodes.znode_access import ZnodeAccess
 from rumpus.workloads.contests.contender import Contender, Work, contenders_of
@@ -53,9 +54,6 @@ class Candidate(Contender):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        assert self.line is not None
-        self._path = self.line.path
-        self.access = ZnodeAccess(self.context.kazoo, self._path)
         self._acknowledged: int | None = None
 
     def enter(self, timeout: float) -> bool:
@@ -66,8 +64,8 @@ class Candidate(Contender):
         """Resign."""
         self.recipe.resign()
 
-    def held(self) -> bool:
-        """Whether it believes that it leads."""
+    def says(self) -> bool:
+        """Whether the recipe says that the client leads."""
         return bool(self.recipe.leading)
 
     def work(self, *how: Any) -> Work:
@@ -90,8 +88,17 @@ class Candidate(Contender):
 
     def left(self) -> list[Node]:
         """The nodes that are left of contenders, and of acknowledgements."""
-        said = Line(kind="pool", path=acknowledged_path(self._path))
+        if self.line is None:
+            return super().left()
+        said = Line(kind="pool", path=acknowledged_path(self.line.path))
         return super().left() + contenders_of(self.context.kazoo, said)
+
+    def reconnect(self) -> None:
+        """Drop the connection."""
+        if self.line is None:
+            self.recipe.reconnect()
+        else:
+            ZnodeAccess(self.context.kazoo, self.line.path).reconnect()
 
 
 def acknowledged_path(path: str) -> str:
@@ -131,6 +138,7 @@ class ElectionWorkload(ContentionWorkload):
 
     name = "election"
     catalogue = ELECTIONS
+    elsewhere = OTHER_ELECTIONS
     adapter = OwnElection
     model = "leader-election"
     main = "campaign"
@@ -170,7 +178,7 @@ class ElectionWorkload(ContentionWorkload):
     @operation()
     def reconnect(self, candidate: Candidate) -> None:
         """Drop the connection, so that other servers are asked too, even one that lags."""
-        candidate.access.reconnect()
+        candidate.reconnect()
 
     def load(self, client: Client) -> Steps:
         """All clients campaign but the last, which observes, if leaders can be observed."""

@@ -30,6 +30,10 @@ class OpenClient:
         belief: bool | float = self._workload.believes(self._opened)
         return belief
 
+    def close(self) -> None:
+        """See ``Workload.close``."""
+        self._workload.close(self._opened)
+
     def take(self, opened: Any) -> None:
         """Let the following operations work on something else."""
         self._opened = opened

@@ -53,6 +53,11 @@ class UsedClient(OpenClient):
         beliefs = [self._workload.believes(each) for each in self._objects]
         return max((belief for belief in beliefs if belief is not False), default=False)
 
+    def close(self) -> None:
+        """Close every object."""
+        for each in self._objects:
+            self._workload.close(each)
+
     def invoke(self, f: str, value: Any) -> Outcome:
         """Run one operation."""
         words = self._workload.words

@@ -118,6 +118,12 @@ class Workload(ABC):
     def prepare(self, opened: Any) -> None:  # noqa: B027 - most have nothing to do
         """What a client does before its first operation. Operations fail until it succeeds."""
 
+    def close(self, opened: Any) -> None:  # noqa: B027 - most have nothing to do
+        """End what ``opened`` has going on in the background. Must not block.
+
+        A ``KazooClient`` is stopped without it.
+        """
+
     @abstractmethod
     def load(self, client: Client) -> Steps:
         """What each client does while there are faults."""

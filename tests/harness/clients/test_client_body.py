@@ -23,6 +23,9 @@ class Holder:
         belief = self.belief
         return belief if isinstance(belief, bool) else belief - time.monotonic()
 
+    def close(self):
+        """Nothing goes on in the background."""
+
     def invoke(self, f, value):
         self.belief = value if f == "acquire" else self.belief
         return Outcome("ok", {})

@@ -1,0 +1,48 @@
+"""Elections on etcd. They run on real servers only."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from rumpus.recipes.other_systems import OtherSystemEntry
+
+
+def _etcd(place: str, mistake: str = "", *expected: str) -> OtherSystemEntry:
+    return OtherSystemEntry(
+        f"etcd.{place}", "etcd", "etcd3gw", mistake, frozenset(expected), extra="etcd"
+    )
+
+
+OTHER_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
+    "etcd": _etcd("etcd_election:EtcdElection"),
+    "etcd-does-not-wait": _etcd(
+        "faulty_etcd_queues:UnqueuedElection",
+        "leads as soon as its key is there, without waiting for those with smaller revisions",
+        *("split-brain", "unfair-grant"),
+    ),
+    "etcd-resigns-by-prefix": _etcd(
+        "faulty_etcd_queues:ResignsByPrefixElection",
+        "resigns by deleting all keys below the prefix, and a candidate that is woken does not "
+        "look whether its own key is still there",
+        "split-brain",
+    ),
+    "etcd-ignores-lost-lease": _etcd(
+        "faulty_etcd_queues:IgnoresLostLeaseElection",
+        "goes on believing when its keepalives are not answered, and when the lease is gone",
+        "stale-belief",
+    ),
+    "etcd-unbound-candidate": _etcd(
+        "faulty_etcd_queues:UnboundElection",
+        "the key is not bound to the lease: a leader that has died stays first for ever",
+        *("leaderless", "orphan-node"),
+    ),
+    "etcd-proclaims-early": _etcd(
+        "faulty_etcd_queues:ProclaimsEarlyElection",
+        "says already when it joins the queue that it knows that it leads",
+        "false-acknowledgement",
+    ),
+    "etcd-serializable-observer": _etcd(
+        "faulty_etcd_queues:SerializableObserverElection",
+        "reads who leads from whatever server it is connected to, which may lag",
+        "epoch-regression",
+    ),
+}
