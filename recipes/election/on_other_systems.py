@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from typing import Final
 
+from rumpus.recipes.etcd.known_defect import REVOKES
 from rumpus.recipes.other_systems import OtherSystemEntry
 
 
-def _etcd(place: str, mistake: str = "", *expected: str) -> OtherSystemEntry:
-    return OtherSystemEntry(
-        f"etcd.{place}", "etcd", "etcd3gw", mistake, frozenset(expected), extra="etcd"
-    )
+def _etcd(place: str, mistake: str = "", *expected: str, weakness: str = "") -> OtherSystemEntry:
+    kinds = frozenset(expected)
+    where = f"etcd.{place}"
+    return OtherSystemEntry(where, "etcd", "etcd3gw", mistake, kinds, "etcd", weakness)
 
 
 OTHER_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
-    "etcd": _etcd("etcd_election:EtcdElection"),
+    "etcd": _etcd("etcd_election:EtcdElection", weakness=REVOKES),
     "etcd-does-not-wait": _etcd(
         "faulty_etcd_queues:UnqueuedElection",
         "leads as soon as its key is there, without waiting for those with smaller revisions",

@@ -6,9 +6,10 @@ numbers of 64 bits are text.
 
 import json
 import random
+import socket
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from rumpus.recipes.leases.lease_lock import REQUEST_S
@@ -101,6 +102,7 @@ class EtcdAccess:
         self._addresses = [*servers.of("").values()]
         self._next = random.randrange(len(self._addresses))
         self._client: Any = None
+        self._stream: Any = None
         with answered():
             pass  # the library is loaded now, not in the first call, which may have a timeout
 
@@ -120,10 +122,19 @@ class EtcdAccess:
             raise
 
     def reconnect(self) -> None:
-        """Drop the connection: the next request goes to the next server."""
+        """Drop the connection: the next request goes to the next server. From any thread.
+
+        A watch ends, as if the connection had broken.
+        """
         client, self._client = self._client, None
         if client is not None:
             client.session.close()
+        stream = self._stream
+        if stream is not None:
+            with suppress(OSError, ValueError):  # it has ended meanwhile
+                descriptor = socket.fromfd(stream.raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
+                with descriptor:
+                    descriptor.shutdown(socket.SHUT_RDWR)
 
     def _server(self) -> Any:
         if self._client is None:
@@ -152,17 +163,18 @@ class EtcdAccess:
             return answer
 
     def watch(
-        self, key: str, revision: int, seconds: float, **options: Any
+        self, key: str, revision: int, seconds: float, silence: float | None = None, **options: Any
     ) -> Iterator[dict[str, Any]]:
-        """The events of a key (or of a range) from a revision on, for a number of seconds.
+        """The events of a key (or of a range) from a revision on, as etcd's gateway gives them.
 
-        The stream ends earlier if the connection breaks. The library's own watch would wait for
-        ever for a server that takes a connection and does not answer.
+        The library's own watch would wait for ever for a server that takes a connection and does
+        not answer.
 
         Args:
             key: the key, or where the range begins.
-            revision: of the first event.
-            seconds: how long to wait for the next event.
+            revision: of the first event; 0: from now on.
+            seconds: after which the stream ends.
+            silence: seconds without an event after which the stream ends, if it is less.
             options: of the request; ``range_end``, say.
 
         Raises:
@@ -171,12 +183,14 @@ class EtcdAccess:
         with self.asking() as etcd:
             request = {"key": encoded(key), "start_revision": revision, **options}
             deadline = Deadline(seconds)
+            longest = seconds if silence is None else silence
             response = etcd.session.post(
                 etcd.get_url("/watch"),
                 json={"create_request": request},
                 stream=True,
-                timeout=(REQUEST_S, max(seconds, REQUEST_S)),
+                timeout=(REQUEST_S, max(longest, REQUEST_S)),
             )
+            self._stream = response
             try:
                 for line in response.iter_lines(chunk_size=None):
                     said = json.loads(line) if line else {}
@@ -187,8 +201,9 @@ class EtcdAccess:
                     if deadline.passed:
                         return
             except OSError as error:
-                # Silence for so long is no error: nothing has happened.
-                if not deadline.passed:
+                # Silence is no error: nothing has happened.
+                if not deadline.passed and "Read timed out" not in str(error):
                     raise Unanswered(f"the watch broke off: {error}") from error
             finally:
+                self._stream = None
                 response.close()

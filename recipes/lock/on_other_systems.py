@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from rumpus.recipes.etcd.known_defect import REVOKES
 from rumpus.recipes.other_systems import OtherSystemEntry
 
 OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
@@ -33,7 +34,11 @@ OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
     ),
     "etcd": OtherSystemEntry("etcd.etcd_lock:EtcdLock", "etcd", "etcd3gw", extra="etcd"),
     "etcd-queue": OtherSystemEntry(
-        "etcd.etcd_queue_lock:EtcdQueueLock", "etcd", "etcd3gw", extra="etcd"
+        "etcd.etcd_queue_lock:EtcdQueueLock",
+        "etcd",
+        "etcd3gw",
+        extra="etcd",
+        weakness=REVOKES,
     ),
     "redis-plain-delete": OtherSystemEntry(
         "redis.faulty_redis_locks:PlainDelete",

@@ -4,7 +4,6 @@ Each operation takes place in one session and reports which, so that a checker c
 what a session saw. No operation waits for ever, and none is retried automatically.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Final
@@ -17,6 +16,7 @@ from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.reconnecting import Reconnecting
 from rumpus.recipes.requests.session import Session, Unanswered
 
 PATIENCE: Final = 3.0
@@ -63,7 +63,7 @@ class Asker:
             self(self._client.delete_async, f"{self._path}/nothing")
 
 
-class ZnodeAccess(Recipe):
+class ZnodeAccess(Reconnecting, Recipe):
     """What the recipes on znodes share.
 
     Every operation may raise ``NotAsked`` (there was no connection, and nothing has happened) or
@@ -116,23 +116,6 @@ class ZnodeAccess(Recipe):
                 raise NotAsked(str(error)) from error
             finally:
                 session.close()
-
-    @contextmanager
-    def reconnecting_after(self, seconds: float) -> Iterator[None]:
-        """Drop the connection after the block has run for ``seconds``; 0: never."""
-
-        def drop() -> None:
-            with suppress(NotAsked):  # a fault has already cut the connection
-                self.reconnect()
-
-        timer = threading.Timer(seconds, drop)
-        timer.daemon = True
-        if seconds:
-            timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     def prepare(self) -> None:
         """Create the path if it is missing."""

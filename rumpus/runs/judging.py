@@ -28,7 +28,7 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.story import ServerSide
 from rumpus.results.untrusted_file import read_regular
-from rumpus.runs.server_leases import effects_without_leader, server_leases
+from rumpus.runs.server_leases import impossible_effects, server_leases
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.judgement import Evidence
@@ -120,7 +120,8 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             punctual=isinstance(record.plan, dict) and record.plan.get("punctual") is True,
             strict=record.strict and not damaged,
             view=None if found.clock else view,
-            impossible=effects_without_leader(record.system),
+            impossible=impossible_effects(record.system, holding=workload.holding is not None),
+            system=record.system,
             path=workload.path,
             session_timeout=record.session_timeout,
         ),

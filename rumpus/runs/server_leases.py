@@ -10,6 +10,7 @@ from rumpus.checker.exclusion.mutual_exclusion import ServerView
 from rumpus.checker.servers.lease_log import Lease, leases_of_etcd, leases_of_redis
 from rumpus.checker.untrusted_file import in_utf8
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 
@@ -44,8 +45,18 @@ def server_leases(run: RunDirectory, record: RunRecord) -> tuple[ServerView | No
     return lease_view(servers, record.wall_clock(), quorum=quorum), unread
 
 
-def effects_without_leader(name: str) -> Collection[Effect]:
-    """The effects that faults cannot have with a system, as it has no leader."""
+def impossible_effects(name: str, *, holding: bool) -> Collection[Effect]:
+    """The effects that faults cannot have with a system.
+
+    Args:
+        name: the system.
+        holding: whether the workload's clients hold something; only ZooKeeper's have sessions
+            besides.
+    """
     system = SYSTEMS.get(name)
-    elects = system is None or system.server(1).elects
-    return frozenset() if elects else frozenset[Effect]({"leader change"})
+    found: set[Effect] = set()
+    if system is not None and not system.server(1).elects:
+        found.add("leader change")
+    if name != ZOOKEEPER and not holding:
+        found.add("expiry")
+    return found

@@ -9,8 +9,16 @@ from rumpus.recipes.lock.on_other_systems import OTHER_LOCKS
 from rumpus.recipes.other_systems import MissingLibrary, OtherSystemEntry
 from rumpus.workloads.registry import WORKLOADS
 
-SOUND = [name for name, entry in OTHER_LOCKS.items() if not entry.faulty and not entry.weakness]
-FAULTY = [name for name, entry in OTHER_LOCKS.items() if entry.faulty]
+ENTRIES = [(workload.name, name) for workload in WORKLOADS.values() for name in workload.elsewhere]
+
+
+def entry_of(family: str, name: str) -> OtherSystemEntry:
+    return WORKLOADS[family].elsewhere[name]
+
+
+SOUND = [each for each in ENTRIES if not (entry_of(*each).faulty or entry_of(*each).weakness)]
+FAULTY = [each for each in ENTRIES if entry_of(*each).faulty]
+KEPT_ALIVE = [("election", "etcd"), ("lock", "etcd-queue")]
 
 full = [
     pytest.mark.docker,
@@ -20,10 +28,10 @@ full = [
 ]
 
 
-@pytest.mark.parametrize("name", OTHER_LOCKS)
-def test_every_entry_can_be_loaded_and_names_what_is_there(name):
-    entry = OTHER_LOCKS[name]
-    recipe = WORKLOADS["lock"].recipe_of(name)
+@pytest.mark.parametrize(("family", "name"), ENTRIES)
+def test_every_entry_can_be_loaded_and_names_what_is_there(family, name):
+    entry = entry_of(family, name)
+    recipe = WORKLOADS[family].recipe_of(name)
     assert recipe.system == entry.system
     assert entry.system in SYSTEMS
     assert recipe.line("/rumpus/lock") is None
@@ -33,7 +41,16 @@ def test_every_entry_can_be_loaded_and_names_what_is_there(name):
 
 def test_every_kind_of_promise_of_a_lease_has_a_mutant():
     broken = {kind for entry in OTHER_LOCKS.values() for kind in entry.expected}
-    assert {"split-brain", "stale-belief", "deadlock"} <= broken
+    assert {"split-brain", "stale-belief", "deadlock", "unfair-grant"} <= broken
+
+
+@pytest.mark.parametrize("family", ["register", "multi", "watch"])
+def test_every_promise_about_keys_has_a_mutant(family):
+    entries = WORKLOADS[family].elsewhere.values()
+    broken = {kind for entry in entries for kind in entry.expected}
+    # The other families have a mutant of these, and the same reads and connections.
+    elsewhere = {"session-order", "stuck-waiter"} if family == "watch" else set()
+    assert WORKLOADS[family].recipe_of("etcd").promises.prevents - broken == elsewhere
 
 
 def test_a_missing_library_is_named_with_the_remedy():
@@ -67,30 +84,38 @@ def test_a_missing_library_ends_a_run_with_code_4(rumpus, monkeypatch):
     )
 
 
-def run(rumpus, *options):
-    answer = rumpus("run", "lock", *options, "--json")
+def run(rumpus, family, *options):
+    answer = rumpus("run", family, *options, "--json")
     return answer.code, {each["kind"] for each in answer.json()["anomalies"] if each["promised"]}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in SOUND])
-def test_sound_ones_keep_their_promises_under_all_faults(rumpus, name):
-    assert run(rumpus, "--recipe", name) == (0, set())
+@pytest.mark.parametrize(("family", "name"), [pytest.param(*each, marks=full) for each in SOUND])
+def test_sound_ones_keep_their_promises_under_all_faults(rumpus, family, name):
+    assert run(rumpus, family, "--recipe", name) == (0, set())
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in FAULTY])
-def test_mutants_are_caught(rumpus, name):
+@pytest.mark.parametrize(
+    ("family", "name"), [pytest.param(*each, marks=full) for each in KEPT_ALIVE]
+)
+def test_leases_that_are_kept_alive_hold_if_no_server_is_frozen(rumpus, family, name):
+    faults = "kill,partition,client-kill,client-pause,client-partition"
+    assert run(rumpus, family, "--recipe", name, "--nemesis", faults) == (0, set())
+
+
+@pytest.mark.parametrize(("family", "name"), [pytest.param(*each, marks=full) for each in FAULTY])
+def test_mutants_are_caught(rumpus, family, name):
     for _ in range(3):
-        code, broken = run(rumpus, "--recipe", name, "--time-limit", "40")
-        if OTHER_LOCKS[name].expected <= broken:
+        code, broken = run(rumpus, family, "--recipe", name, "--time-limit", "40")
+        if entry_of(family, name).expected <= broken:
             assert code == 1
             return
-    pytest.fail(f"{name} was not caught in three runs")
+    pytest.fail(f"{family} / {name} was not caught in three runs")
 
 
 @pytest.mark.parametrize("name", [pytest.param("redis-sentinel", marks=full)])
 def test_a_failover_loses_grants_or_tokens(rumpus, name):
     for _ in range(3):
-        code, broken = run(rumpus, "--recipe", name)
+        code, broken = run(rumpus, "lock", "--recipe", name)
         if broken & {"split-brain", "token-regression"}:
             assert code == 1
             return

@@ -18,6 +18,7 @@ from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.servers import ZOOKEEPER
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Evidence:
         strict: whether hazards are violations.
         view: when grants of servers that are not ZooKeeper's began and ended; None with
             ZooKeeper's, whose ``truth`` tells, or when their logs are not at hand.
-        impossible: effects that faults cannot have, as the servers have no leader.
+        impossible: effects that faults cannot have with these servers.
+        system: what the servers are: a name of ``harness.docker.systems``.
         path: the znode below which everything happened.
         session_timeout: the clients' session timeout, in seconds.
     """
@@ -54,6 +56,7 @@ class Evidence:
     strict: bool = False
     view: ServerView | None = None
     impossible: Collection[Effect] = ()
+    system: str = ZOOKEEPER
     path: str = ""
     session_timeout: float = 0.0
     _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)

@@ -9,6 +9,7 @@ from rumpus.checker.znodes.znode_history import Held, Version, transactions_as_r
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import MULTI_WRITES
 from rumpus.recipes.znodes.multi_write import MultiWrite
+from rumpus.recipes.znodes.on_other_systems import OTHER_MULTI_WRITES
 from rumpus.workloads.framework.checks import follows, of_history
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.own.own_interfaces import OwnMultiWrite
@@ -22,6 +23,7 @@ class MultiWorkload(ZnodeWorkload):
 
     name = "multi"
     catalogue = MULTI_WRITES
+    elsewhere = OTHER_MULTI_WRITES
     adapter = OwnMultiWrite
     model = "versioned-register"
     main = "write"

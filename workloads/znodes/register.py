@@ -11,6 +11,7 @@ from rumpus.checker.znodes.sync_freshness import check_sync_freshness
 from rumpus.checker.znodes.znode_history import Seen, writes_by_comparison
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import REGISTERS
+from rumpus.recipes.znodes.on_other_systems import OTHER_REGISTERS
 from rumpus.recipes.znodes.register import ABSENT, LocalRegister
 from rumpus.workloads.framework.checks import follows, of_history, promised
 from rumpus.workloads.framework.operation import operation
@@ -25,6 +26,7 @@ class RegisterWorkload(ZnodeWorkload):
 
     name = "register"
     catalogue = REGISTERS
+    elsewhere = OTHER_REGISTERS
     adapter = OwnRegister
     model = "versioned-register"
     main = "write"

@@ -7,30 +7,44 @@ the same, once the node's version differs from ``version``; the connection is dr
 ``reconnect`` seconds of waiting. ``make`` {ephemeral} and ``unmake`` create and delete parents and
 children; ``survey`` leaves watches of all kinds on one node. ``reconnect`` drops the client's
 connection and all of its watches.
+
+etcd's watches go on from a revision, and its keys have no children. There, clients ``write``,
+``read`` and ``await`` as above, and each ``follow``s {timeout} all changes -> {session, since,
+events: [[revision, key, version, value]]}: those that have come since its last call.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.families.missed_changes import check_missed_changes
+from rumpus.checker.history import Op
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import CheckResult
+from rumpus.checker.znodes.event_streams import FollowedEvents, check_event_streams
 from rumpus.checker.znodes.watch_delivery import check_watch_delivery
 from rumpus.checker.znodes.znode_history import Seen, writes_by_comparison
-from rumpus.harness.generators.script import Client, Steps
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_answered
 from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.recipes.znodes.catalogue import WATCHED_ZNODES
+from rumpus.recipes.znodes.on_other_systems import OTHER_WATCHED
 from rumpus.recipes.znodes.register import ABSENT
 from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.workloads.framework.checks import follows, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.own.own_interfaces import OwnWatchedZnodes
-from rumpus.workloads.znodes.znode_workload import ZnodeWorkload, seen
+from rumpus.workloads.znodes.znode_workload import TRIES, TRY_PAUSE_S, ZnodeWorkload, seen
 
 Awaited = Literal["a0", "a1", "a2"]
 Watched = Literal["w0", "w1"]
 Grown = Literal["t0", "t1", "t0/x", "t1/x"]
 """Nodes that come and go, each with a child."""
+
+FOLLOW_S = 5.0
+"""Seconds for which a client waits for changes that have been made already."""
 
 DROPPED_AFTER_S = 0.2
 """After how many seconds some long waits lose their connection: mostly before the change.
@@ -39,8 +53,24 @@ Faults alone seldom break a connection during a wait and leave the new one whole
 """
 
 
+def _delivery(evidence: Evidence) -> CheckResult | None:
+    """Whether each connection to ZooKeeper got the events that were due by the servers' logs."""
+    if evidence.system != ZOOKEEPER:
+        return None
+    return check_watch_delivery(evidence.history, evidence.truth)
+
+
+def _streams(evidence: Evidence) -> CheckResult | None:
+    """Whether each stream of events was complete and in order."""
+    if evidence.system == ZOOKEEPER:
+        return None
+    return check_event_streams(evidence.history, follow="follow", write="write")
+
+
 def _late_events(evidence: Evidence) -> CheckResult | None:
     """Whether events came late by the clients' answers, where there are no servers' logs."""
+    if evidence.system != ZOOKEEPER:
+        return None
     from rumpus.checker.znodes.late_events import check_late_events  # noqa: PLC0415 - see checks
 
     return check_late_events(evidence.history, get_args(Watched)) if not evidence.truth else None
@@ -51,12 +81,14 @@ class WatchWorkload(ZnodeWorkload):
 
     name = "watch"
     catalogue = WATCHED_ZNODES
+    elsewhere = OTHER_WATCHED
     adapter = OwnWatchedZnodes
     model = "session-guarantees"
     main = "await"
     requests = ("write", "read")
     checks = (
-        lambda run: check_watch_delivery(run.history, run.truth),
+        _delivery,
+        _streams,
         follows(
             *("sequential-consistency", "session-order", "write", "read", "watch"),
             seen_as=writes_by_comparison,
@@ -68,6 +100,7 @@ class WatchWorkload(ZnodeWorkload):
     at_the_end = (
         *(("await", {"key": key, "version": -2, "timeout": 0.5}) for key in get_args(Awaited)),
         *(("watch", {"key": key}) for key in get_args(Watched)),
+        ("follow", {"timeout": FOLLOW_S}),
     )
 
     @operation(changes=False)
@@ -79,6 +112,18 @@ class WatchWorkload(ZnodeWorkload):
     def watch(self, znodes: WatchedZnode, key: Awaited | Watched) -> Seen:
         """Read a node, and leave a watch on it."""
         return seen(key, znodes.watch(key))
+
+    @operation(changes=False)
+    def follow(self, znodes: Any, timeout: float) -> FollowedEvents:
+        """All changes since the last call, up to those before this one."""
+        followed = znodes.follow(timeout)
+        if followed is None:
+            raise NotDone(TIMED_OUT)
+        return {
+            "session": session_hex(followed.stream),
+            "since": followed.since,
+            "events": [tuple(event) for event in followed.events],
+        }
 
     @operation()
     def write(self, znodes: WatchedZnode, key: Awaited | Watched, value: str) -> Seen:
@@ -119,6 +164,7 @@ class WatchWorkload(ZnodeWorkload):
 
     def load(self, client: Client) -> Steps:
         """Each client waits for changes after the latest version that it has seen itself."""
+        follows = _follows(client)
         latest = dict.fromkeys(get_args(Awaited), ABSENT)
         draws = client.draws
         while not client.is_over:
@@ -127,10 +173,19 @@ class WatchWorkload(ZnodeWorkload):
             after = {"key": awaited, "version": latest[awaited]}
             brief, long = round(draws.uniform(0.5, 2.5), 3), round(draws.uniform(0.5, 12.0), 3)
             drop = {"reconnect": DROPPED_AFTER_S} if draws.one_in(3) else {}
-            came = yield draws.weighted(
+            common = (
                 (20, self.wait(**after, timeout=brief)),
                 (10, self.wait(**after, timeout=long, **drop)),
                 (10, self.write(key=awaited, value=value)),
+            )
+            if follows:
+                came = yield draws.weighted(
+                    *common, (58, self.follow(timeout=FOLLOW_S)), (2, self.reconnect())
+                )
+                self._note(latest, awaited, came)
+                continue
+            came = yield draws.weighted(
+                *common,
                 (9, self.make(key=grown, ephemeral="/" in grown)),
                 (9, self.unmake(key=grown)),
                 (12, self.survey(key=grown[:2])),
@@ -139,9 +194,44 @@ class WatchWorkload(ZnodeWorkload):
                 (6, self.write(key=watched, value=value)),
                 (2, self.reconnect()),
             )
-            answer = (came.value or {}) if came.type == "ok" else {}
-            if answer.get("key") == awaited:
-                latest[awaited] = max(latest[awaited], answer.get("version", ABSENT))
+            self._note(latest, awaited, came)
+
+    @staticmethod
+    def _note(latest: dict[str, int], key: str, came: Op) -> None:
+        """Note the version of a key that an answer has."""
+        answer = (came.value or {}) if came.type == "ok" else {}
+        if answer.get("key") == key:
+            latest[key] = max(latest[key], answer.get("version", ABSENT))
+
+    def final(self) -> list[ScriptFunction]:
+        """The operations of ``at_the_end`` that the recipe has, one after the other."""
+        return [
+            _where(_can(f), until_answered(Invocation(f, value), TRIES, TRY_PAUSE_S))
+            for f, value in self.at_the_end
+        ]
+
+
+def _follows(client: Client) -> bool:
+    """Whether the recipe's clients follow all changes, as etcd's do."""
+    return hasattr(client.context.recipe, "follow")
+
+
+def _can(operation: str) -> Callable[[Client], bool]:
+    """Whether the recipe has an operation: all have ``await``, and either ``watch`` or ``follow``.
+
+    Recipes of other repositories are ZooKeeper's, and have ``watch``.
+    """
+    return lambda client: operation == "await" or (operation == "follow") == _follows(client)
+
+
+def _where(able: Callable[[Client], bool], script: ScriptFunction) -> ScriptFunction:
+    """A script of only those clients whose recipe is able to."""
+
+    def limited(client: Client) -> Steps:
+        if able(client):
+            yield from script(client)
+
+    return limited
 
 
 WATCH = WatchWorkload()

@@ -1,4 +1,7 @@
-"""What the workloads on plain znodes have in common: they put ZooKeeper itself to the test."""
+"""What the workloads on plain znodes have in common: they put ZooKeeper itself to the test.
+
+Some have recipes for keys of other systems, too, which put these to the test.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +15,9 @@ from rumpus.checker.znodes.znode_history import Seen
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import ScriptFunction, until_answered
+from rumpus.recipes.contests.interfaces import system_of
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.recipes.znodes.register import Reading
-from rumpus.recipes.znodes.znode_access import ZnodeAccess
 from rumpus.workloads.framework.checks import answered
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import unless_refused
@@ -37,11 +41,16 @@ class ZnodeWorkload(Workload):
 
     def open(self, recipe: type[Any], context: ClientContext) -> Any:
         """The recipe object."""
-        return recipe(context.kazoo, self.path)
+        return recipe(context.reached, self.path)
 
-    def prepare(self, opened: ZnodeAccess) -> None:
+    def prepare(self, opened: Any) -> None:
         """Create the znodes that the recipe needs."""
         opened.prepare()
+
+    def close(self, opened: Any) -> None:
+        """End what a recipe for other servers has going on in the background."""
+        if system_of(type(opened)) != ZOOKEEPER:
+            opened.close()
 
     def shared(self) -> Counter[str]:
         """Counts of all clients: how many operations, or the latest version seen of each znode."""

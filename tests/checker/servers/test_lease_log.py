@@ -116,6 +116,20 @@ def test_an_end_that_is_told_again_stays_where_it_was(read):
     assert read(leases_of_etcd, *lines) == [Lease(7, 1000, 3000, expired=False)]
 
 
+def test_a_session_lasts_as_long_as_its_key(read):
+    key = f"/l-sessions/{12:016x}"
+    assert read(
+        leases_of_etcd,
+        event(1, key, "c0"),
+        event(2, "/l/000000000000000c", "{}"),
+        event(2.5, "/l/000000000000000c"),
+        event(7, key),
+        event(9, key, "c0"),
+        event(9, key),
+        event(10, f"/l-sessions/{(1 << 64) - 5:016x}", "c1"),
+    ) == [Lease(12, 1000, 7000, expired=True), Lease(-5, 10_000, FOR_EVER, expired=True)]
+
+
 def test_what_ends_everywhere_ended_where_it_was_seen_first():
     assert view([(0, 2000, True)], [(0, 9000, True)], quorum=2).ends["0x7"].time == 2_000_000_000
 
