@@ -18,10 +18,10 @@ NodeState = Literal["running", "paused", "dead", "removed", "unplugged"]
 undo them."""
 
 
-Capability = Literal["kill", "pause", "partition", "delay", "loss", "simulation"]
+Capability = Literal["kill", "pause", "partition", "delay", "loss", "clock", "simulation"]
 """What an ensemble may support and a fault may need. ``kill`` and ``pause``: of server processes.
-``partition``, ``delay`` and ``loss``: of packets between servers. ``simulation``: all of
-``harness.simulated_faults``."""
+``partition``, ``delay`` and ``loss``: of packets between servers. ``clock``: ``WallClocks``.
+``simulation``: all of ``harness.simulated_faults``."""
 
 
 class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program
@@ -39,6 +39,16 @@ class Availability:
     why: str = ""
 
 
+class WallClocks(Protocol):
+    """Wall clocks of servers that can be set; the monotonic clocks stay right."""
+
+    def set_clock(self, node: str, seconds: int) -> None:
+        """Set a server's wall clock so many seconds ahead of the right time; 0: right."""
+
+    def clock_error(self, node: str) -> float | None:
+        """By how many seconds a server's wall clock is ahead; None if the server does not say."""
+
+
 class Ensemble(Protocol):
     """A group of servers that can be run, observed, broken and mended."""
 
@@ -48,6 +58,8 @@ class Ensemble(Protocol):
     """Names of the servers, in order of their ids."""
     machines: Machines | None
     """The servers' machines, where faults can be injected into them; None if they are real."""
+    clocks: WallClocks | None
+    """The servers' wall clocks, where they can be set and are not the ``machines``'; else None."""
 
     def start(self) -> None:
         """Bring all servers up and return once a quorum serves and every node answers.

@@ -1,14 +1,17 @@
-"""Faults of clocks: ``clock-skew`` on servers, ``client-clock-skew`` on clients.
+"""Faults of clocks: ``clock-skew`` on servers, ``client-clock-skew`` on clients, ``clock-jump``.
 
 Wall clocks jump by up to a day. Wall clocks and monotonic clocks drift by up to one per cent: far
 more than quartz does, and less than any lease allows for.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from rumpus.harness.ensemble import WallClocks
 from rumpus.nemesis.client_fault import ClientFault
-from rumpus.nemesis.fault import Fault, Target, Target_contra
+from rumpus.nemesis.entry import PlanError
+from rumpus.nemesis.fault import Fault, FaultOptions, Target, Target_contra
 from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.server_fault import ServerFault
 
@@ -78,6 +81,67 @@ class ClockSkew(Skew[str], ServerFault):
     def clocks(self) -> Clocks[str]:
         """The servers' clocks."""
         return self.context.machines
+
+
+class JumpOptions(FaultOptions, frozen=True):
+    """``seconds``: by how many whole seconds the clocks are ahead."""
+
+    seconds: int = 3
+
+    def check(self, nodes: Sequence[str]) -> None:
+        """Refuse clocks that would be right, or wrong by more than a day."""
+        del nodes
+        if not 0 < abs(self.seconds) <= LONGEST_STEP:
+            raise PlanError(
+                f'field "options.seconds" is {self.seconds}; allowed are 1 to {LONGEST_STEP:g}, '
+                "or as much below 0"
+            )
+
+
+class ClockJump(ServerFault):
+    """Real servers' wall clocks are set wrong by some seconds."""
+
+    kind = "clock-jump"
+    summary = "servers' wall clocks jump forward by 3 s (`options.seconds`), and back in the end"
+    works_on = "the servers' clocks"
+    needs = "clock"
+    usual = False
+    drawn = False
+    takes = JumpOptions
+
+    @property
+    def clocks(self) -> WallClocks:
+        """The clocks (``registry.require`` made sure that they can be set)."""
+        assert self.context.ensemble.clocks is not None
+        return self.context.ensemble.clocks
+
+    def inject(self) -> None:
+        """Set the clocks ahead."""
+        for target in self.chosen:
+            self.clocks.set_clock(target, self.options.seconds)
+
+    def in_force(self) -> Finding:
+        """Wait until all servers say a time that is as wrong."""
+        seconds = self.options.seconds
+        return self.wait_until_all(self._error, seconds, f"{seconds} s ahead")
+
+    def heal(self) -> None:
+        """Set the clocks right of those servers that run."""
+        for target in self.chosen:
+            if self.context.ensemble.state(target) == "running":
+                self.clocks.set_clock(target, 0)
+
+    def healed(self, timeout: float) -> Finding:
+        """The clocks are right; wait until their servers work."""
+        found = super().healed(timeout)
+        if found.ok and (wrong := self.still_wrong(self._error, 0)):
+            return Finding(False, f"clocks still wrong: {wrong}")
+        return found
+
+    def _error(self, target: str) -> int | None:
+        """By how many seconds a server's clock is ahead."""
+        error = self.clocks.clock_error(target)
+        return None if error is None else round(error)
 
 
 class ClientClockSkew(Skew[int], ClientFault):

@@ -13,7 +13,7 @@ from rumpus.nemesis.client_partition import ClientPartition
 from rumpus.nemesis.client_request import ClientRequest
 from rumpus.nemesis.client_stall import ClientStall
 from rumpus.nemesis.client_switch import ClientSwitch
-from rumpus.nemesis.clock import ClientClockSkew, ClockSkew
+from rumpus.nemesis.clock import ClientClockSkew, ClockJump, ClockSkew
 from rumpus.nemesis.disk import FileFull, FileLie, FileSlow
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Fault
@@ -44,6 +44,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         Reseed,
         ClientFrame,
         ClientSwitch,
+        ClockJump,
     )
 }
 """Every kind of fault by name. What random plans draw from a seed depends on this order. Kinds of

@@ -31,6 +31,7 @@ _QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(rb"(\d{1,12})\.(\d{6}) ")
 _OPTIONS = {b"PX": 1, b"EX": 1000}
 _UNTIL = {b"PXAT": 1, b"EXAT": 1000}
+_SET = re.compile(rb"clock (-?\d{1,6})")
 _DIGITS = re.compile(rb"\d{1,19}")
 
 
@@ -59,17 +60,20 @@ def leases_of_redis(log: Path) -> list[Lease]:
     """
     leases: dict[int, Lease] = {}
     caller: list[bytes] = []
+    clock = _ServerClock()
     for line in read_regular(log, LARGEST).splitlines():
+        if (set_to := _SET.fullmatch(line)) is not None:
+            clock.is_set(int(set_to[1]) * 1000)
         found = _TIME.match(line)
         if found is None:
             continue
-        at = int(found[1]) * 1000 + int(found[2]) // 1000
+        at = clock.right(int(found[1]) * 1000 + int(found[2]) // 1000)
         words = _QUOTED.findall(line)
         command = words[0].lower() if words else b""
         if b" lua]" not in line[: line.find(b'"')]:
             caller = words
         if command == b"set" and len(words) > 3:
-            end = _end(words[3:], at)
+            end = _end(words[3:], at, clock.ahead)
             if end is not None and _DIGITS.fullmatch(words[2]):
                 value = int(words[2])
                 leases[value] = Lease(value, at, end, expired=True)
@@ -82,15 +86,46 @@ def leases_of_redis(log: Path) -> list[Lease]:
     return list(leases.values())
 
 
-def _end(options: Sequence[bytes], at: int) -> int | None:
-    """When a key ends that is set at a time with these options; None: never."""
+class _ServerClock:
+    """Converts times of a server's wall clock, which a fault may have set wrong, to right ones.
+
+    The log is told of that just before, so the next lines may still have the old time. The one
+    that is nearer to the line before is right: the steps are whole seconds, and clients ask all
+    the time.
+    """
+
+    def __init__(self) -> None:
+        self.ahead = 0
+        self._next: int | None = None
+        self._latest = 0
+
+    def is_set(self, ahead: int) -> None:
+        """The clock is being set so many milliseconds ahead."""
+        self._next = ahead
+
+    def right(self, shown: int) -> int:
+        """The right time when the clock shows this; all in milliseconds."""
+        coming = self._next
+        if coming is not None and abs(shown - coming - self._latest) < abs(
+            shown - self.ahead - self._latest
+        ):
+            self.ahead, self._next = coming, None
+        self._latest = shown - self.ahead
+        return self._latest
+
+
+def _end(options: Sequence[bytes], at: int, ahead: int) -> int | None:
+    """When a key ends that is set at a time with these options; None: never.
+
+    ``ahead``: of the right time, the clock that counts seconds since 1970.
+    """
     for name, number in pairwise(options):
         if not _DIGITS.fullmatch(number):
             continue
         if (unit := _OPTIONS.get(name.upper())) is not None:
             return at + unit * int(number)
         if (unit := _UNTIL.get(name.upper())) is not None:
-            return unit * int(number)
+            return unit * int(number) - ahead
     return None
 
 

@@ -62,5 +62,8 @@ until [[ -z $REDIS_PRIMARY ]] || getent hosts "$REDIS_PRIMARY" > /dev/null; do s
     if [[ -e sentinel.conf ]]; then exec redis-sentinel sentinel.conf; fi
 ) &
 
+# Redis expires keys by the wall clock, which set-clock.sh sets.
+export LD_PRELOAD=/usr/local/lib/wall-clock.so
+
 # Redis writes its present port into its configuration when a failover changes its role.
 exec redis-server redis.conf --port 0

@@ -17,7 +17,14 @@ from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.server_kind import Answer
 from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.ensemble import (
+    Availability,
+    Capability,
+    EnvironmentRefusal,
+    Grudge,
+    NodeState,
+    WallClocks,
+)
 from rumpus.harness.simulated_faults import Machines
 
 if TYPE_CHECKING:
@@ -74,6 +81,7 @@ class DockerEnsemble:
         self._image = image
         self._kind = SYSTEMS[system].server(tick_ms)
         self._report = report
+        self.clocks: WallClocks | None = self if self._kind.clock_command else None
         self._client: DockerClient | None = None
         self._made = False
         self._nodes: dict[str, DockerNode] = {}
@@ -212,6 +220,20 @@ class DockerEnsemble:
         """Unfreeze a server; nothing happens if it is not paused."""
         self._nodes[node].resume()
 
+    def set_clock(self, node: str, seconds: int) -> None:
+        """Set a server's wall clock so many seconds ahead of the host's.
+
+        Raises:
+            RuntimeError: the server is dead, or its image failed.
+        """
+        self._nodes[node].run_in_server([self._kind.clock_command, str(seconds)])
+
+    def clock_error(self, node: str) -> float | None:
+        """By how many seconds a server's wall clock is ahead; None if it does not answer."""
+        before = time.time()
+        shown = self._kind.wall_clock(self._nodes[node].addresses)
+        return None if shown is None else shown - (before + time.time()) / 2
+
     def partition(self, grudge: Grudge) -> None:
         """Let each node drop all packets from the nodes that its grudge names.
 
@@ -320,7 +342,11 @@ class DockerEnsemble:
     def probe(self) -> dict[Capability, Availability]:
         """What this host allows; found out by trying, once."""
         if self._probed is None:
-            self._probed = probe_engine()
+            why = "" if self.clocks else "these servers read the host's clock"
+            self._probed = {
+                **probe_engine(),
+                "clock": Availability(available=not why, why=why),
+            }
         return self._probed
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:

@@ -22,6 +22,7 @@ class EtcdServer:
     image = "etcd"
     ports: ClassVar[Mapping[str, int]] = {"": CLIENT_PORT}
     elects = True
+    clock_command = ""
 
     def __init__(self, tick_ms: int) -> None:
         self._heartbeat_ms = tick_ms // 5
@@ -46,6 +47,9 @@ class EtcdServer:
     def command(self, names: Sequence[str], name: str) -> list[str]:  # noqa: ARG002 - none
         """None: all is in the environment."""
         return []
+
+    def wall_clock(self, addresses: Addresses) -> None:
+        """None: it is the host's."""
 
     def ask(self, addresses: Addresses) -> Answer | None:
         """By the status of the member, through etcd's JSON gateway; its rank is the Raft term."""

@@ -199,6 +199,22 @@ class DockerNode:
             "a row: restart the engine, or give it a machine that is less busy"
         )
 
+    def run_in_server(self, command: Sequence[str]) -> None:
+        """Run a command in the server's container.
+
+        Raises:
+            RuntimeError: the server is dead or paused, or the command failed.
+        """
+        state = self.state()
+        if state != "running":
+            raise RuntimeError(f"{self.name} is {state}: nothing can be run there")
+        api = self._client.api
+        made = api.exec_create(self._server.id, list(command))["Id"]
+        said = api.exec_start(made)
+        if api.exec_inspect(made)["ExitCode"]:
+            text = said.decode(errors="replace").strip()
+            raise RuntimeError(f"{' '.join(command)} failed at {self.name}: {text}")
+
     def log_tail(self, lines: int) -> str:
         """The last lines that the server printed."""
         return self._server.logs(tail=lines).decode(errors="replace").strip()

@@ -16,6 +16,7 @@ GROUP = "rumpus"
 
 _PATIENCE_S = 1.0
 _EPOCH = re.compile(rb"\$12\r\nconfig-epoch\r\n\$\d+\r\n(\d+)\r\n")
+_NOW = re.compile(rb"\*2\r\n\$\d+\r\n(\d{1,12})\r\n\$\d+\r\n(\d{1,6})\r\n")
 _ROLE = re.compile(
     rb"role:(?P<role>master|slave)\r\n(?:.*\r\n)*?(?:master_link_status:(?P<link>up|down)\r\n|"
     rb"connected_slaves:)"
@@ -34,6 +35,7 @@ class RedisServer:
     """
 
     image = "redis"
+    clock_command = "set-clock.sh"
 
     def __init__(self, *, replicated: bool, keeps: bool = True) -> None:
         self.ports: Mapping[str, int] = {"": 6379} | ({"sentinel": 26379} if replicated else {})
@@ -66,6 +68,11 @@ class RedisServer:
         if epoch is None:
             return None
         return Answer(leads or said["link"] == b"up", leads, int(epoch[1]))
+
+    def wall_clock(self, addresses: Addresses) -> float | None:
+        """By ``TIME``: whole seconds, and microseconds."""
+        said = _found(_NOW, addresses[0], "TIME")
+        return None if said is None else int(said[1]) + int(said[2]) / 1e6
 
     def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:  # noqa: ARG002
         """Its data, its configuration, and what it has executed (``monitor.log``)."""

@@ -38,6 +38,16 @@ class ServerKind(Protocol):
     def elects(self) -> bool:
         """Whether the servers have a leader."""
 
+    @property
+    def clock_command(self) -> str:
+        """The command of their image that sets a server's wall clock; empty: it has none.
+
+        Its argument is by how many whole seconds the clock is to be ahead of the host's.
+        """
+
+    def wall_clock(self, addresses: Addresses) -> float | None:
+        """What a server's wall clock shows, in seconds; None if it does not answer."""
+
     def environment(self, names: Sequence[str], name: str) -> dict[str, str]:
         """The environment variables of a node's container."""
 

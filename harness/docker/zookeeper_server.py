@@ -29,6 +29,7 @@ class ZooKeeperServer:
     image = "zookeeper"
     ports: ClassVar[Mapping[str, int]] = {"": CLIENT_PORT}
     elects = True
+    clock_command = ""
 
     def __init__(self, tick_ms: int) -> None:
         self._tick_ms = tick_ms
@@ -57,6 +58,9 @@ class ZooKeeperServer:
     def command(self, names: Sequence[str], name: str) -> list[str]:  # noqa: ARG002 - the image's
         """The image's own."""
         return []
+
+    def wall_clock(self, addresses: Addresses) -> None:
+        """None: it is the host's."""
 
     def ask(self, addresses: Addresses) -> Answer | None:
         """By ``srvr``; a leader's rank is the last zxid that it has applied."""

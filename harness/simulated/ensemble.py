@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rumpus.checker.servers.server_truth import TRUE_TIMES
-from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.ensemble import (
+    Availability,
+    Capability,
+    EnvironmentRefusal,
+    Grudge,
+    NodeState,
+    WallClocks,
+)
 from rumpus.harness.simulated.machines import SimMachines
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
@@ -51,6 +58,7 @@ class SimEnsemble:
         self.nodes = tuple(cluster.nodes)
         self.cluster = cluster
         self.machines: Machines | None = SimMachines(cluster, network)
+        self.clocks: WallClocks | None = None
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network
         self._sleep = sleep
