@@ -28,6 +28,13 @@ Each leaves some megabytes, which Python would seldom look at: its collector res
 _runs = count(1)
 
 
+NOT_REPEATABLE: Final = (
+    "note: on real servers the seed does not decide a run, so an anomaly that one run shows may be "
+    "missing from the next"
+)
+"""What is said of tasks that are not ``repeatable``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrialTask:
     """A run that is to be performed and judged.
@@ -39,6 +46,11 @@ class TrialTask:
 
     settings: RunSettings
     plan: FaultPlan | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether its seed decides all of the run; it does in the simulation alone."""
+        return self.settings.ensemble == "sim"
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

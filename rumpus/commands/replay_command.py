@@ -19,6 +19,7 @@ from rumpus.campaigns.replaying import (
 )
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.tasks import Attempt, attempts, processes
+from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_json, print_text
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.project_names import names_here
@@ -49,6 +50,8 @@ def replay_command(arguments: argparse.Namespace) -> int:
     tasks = [replay_task(case, **given) for case in cases.values()]
     rows: list[dict[str, Any]] = []
     console = notices()
+    if not all(task.repeatable for task in tasks):
+        console.print(Text(NOT_REPEATABLE), soft_wrap=True)
     with processes(min(arguments.jobs, len(tasks))) as executor:
         done = attempts(executor, tasks)
         for (name, case), attempt in zip(cases.items(), done, strict=True):

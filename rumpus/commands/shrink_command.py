@@ -12,6 +12,7 @@ from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import attempts, processes
+from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.exit_codes import VALID, VIOLATION
 from rumpus.project_names import names_here
@@ -29,6 +30,8 @@ def shrink_command(arguments: argparse.Namespace) -> int:
     names_here().find_modules()
     given = load_case(arguments.path) if arguments.path.is_file() else case_of_run(arguments.path)
     console = notices()
+    if not given.task().repeatable:
+        console.print(Text(NOT_REPEATABLE), soft_wrap=True)
     with processes(arguments.jobs) as executor:
         (attempt,) = attempts(executor, [given.task()])
         if attempt.outcome is None:

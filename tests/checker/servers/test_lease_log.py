@@ -60,6 +60,25 @@ def test_a_holder_that_removes_its_key_ends_its_lease(read):
     ) == [Lease(7, 1000, 3000, expired=True)]
 
 
+def test_times_of_a_clock_that_is_set_are_converted_back(read):
+    assert read(
+        leases_of_redis,
+        '100.000000 [0 c:1] "set" "/l" "1" "NX" "PX" "2000"',
+        "clock 3",
+        '100.200000 [0 c:1] "set" "/l" "2" "NX" "PX" "2000"',  # not yet
+        '103.300000 [0 c:1] "set" "/l" "3" "NX" "PX" "2000"',
+        '103.400000 [0 c:1] "set" "/l" "4" "PXAT" "105000"',
+        "clock 0",
+        '100.500000 [0 c:1] "set" "/l" "5" "NX" "PX" "2000"',
+    ) == [
+        Lease(1, 100_000, 102_000, expired=True),
+        Lease(2, 100_200, 102_200, expired=True),
+        Lease(3, 100_300, 102_300, expired=True),
+        Lease(4, 100_400, 102_000, expired=True),
+        Lease(5, 100_500, 102_500, expired=True),
+    ]
+
+
 def test_what_is_no_lease_is_passed_over(read):
     assert (
         read(

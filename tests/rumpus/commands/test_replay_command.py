@@ -62,3 +62,17 @@ def test_where_there_is_no_case_it_is_said(tmp_path, capsys):
     assert "*.case.json" in capsys.readouterr().err
     assert main(["replay", str(tmp_path / "missing")]) == 2
     assert "missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["replay", "shrink"])
+@pytest.mark.parametrize("ensemble", ["docker", "sim"])
+def test_that_a_seed_does_not_decide_a_run_on_real_servers_is_said(
+    command, ensemble, tmp_path, capsys
+):
+    document = json.loads(DEADLOCK)
+    document["settings"] |= {"recipe": "none", "ensemble": ensemble}
+    given = tmp_path / "given.case.json"
+    given.write_text(json.dumps(document))
+    assert main([command, str(given), "--jobs", "1"]) == 2
+    said = "the seed does not decide a run" in capsys.readouterr().err
+    assert said == (ensemble == "docker")
