@@ -21,6 +21,7 @@ LOCKS: Final = (
     "validity",
     "kazoo",
     "etcd",
+    "etcd-queue",
     "redis",
     "redis-sentinel",
     "redlock",

@@ -131,7 +131,7 @@ class EtcdAccess:
             client.session.close()
         stream = self._stream
         if stream is not None:
-            with suppress(OSError, ValueError):  # it has ended meanwhile
+            with suppress(OSError, ValueError, AttributeError):  # it has ended meanwhile
                 descriptor = socket.fromfd(stream.raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
                 with descriptor:
                     descriptor.shutdown(socket.SHUT_RDWR)

@@ -1,12 +1,17 @@
 """Recipes for servers that are not ZooKeeper's: refusals, records, and runs on real servers."""
 
 import os
+import re
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.nemesis.plan import load_plan
 from rumpus.recipes.lock.on_other_systems import OTHER_LOCKS
 from rumpus.recipes.other_systems import MissingLibrary, OtherSystemEntry
+from rumpus.results.run_directory import RunDirectory
 from rumpus.workloads.registry import WORKLOADS
 
 ENTRIES = [(workload.name, name) for workload in WORKLOADS.values() for name in workload.elsewhere]
@@ -87,6 +92,78 @@ def test_a_missing_library_ends_a_run_with_code_4(rumpus, monkeypatch):
 def run(rumpus, family, *options):
     answer = rumpus("run", family, *options, "--json")
     return answer.code, {each["kind"] for each in answer.json()["anomalies"] if each["promised"]}
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "systems.md"
+
+
+def plan_of(name, directory):
+    """A fault plan of docs/systems.md, as a file."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.findall(rf"`{re.escape(name)}`:\n\n```json\n(.*?)```", text, re.DOTALL)
+    assert len(found) == 1, name
+    path = directory / name
+    path.write_text(found[0])
+    return path
+
+
+PLANS = {"split.json", "restart.json", "clock.json", "frozen-holder.json", "frozen-leader.json"}
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
+def test_the_plans_of_the_page_are_plans(name, tmp_path):
+    nodes = 5 if name in ("restart.json", "clock.json", "frozen-holder.json") else 3
+    load_plan(plan_of(name, tmp_path), clients=5, nodes=nodes)
+
+
+def performed(rumpus, tmp_path, recipe, plan, *options):
+    """A run with a plan of the page: the anomalies by kind, and whether it broke a promise."""
+    given = ("--plan", plan_of(plan, tmp_path), "--runs", tmp_path / "runs", "--json")
+    answer = rumpus("run", "lock", "--recipe", recipe, *map(str, given), *options)
+    return answer.code, {each["kind"] for each in answer.json()["anomalies"]}
+
+
+SHOWN = [
+    ("redis-sentinel", "split.json", "25", "split-brain"),
+    ("redlock-forgetful", "restart.json", "20", "split-brain"),
+    ("redlock", "clock.json", "20", "split-brain"),
+    ("redlock", "frozen-holder.json", "24", "stale-action"),
+    ("redlock-fenced", "frozen-holder.json", "24", "fenced"),
+    ("etcd-queue", "frozen-leader.json", "22", "stale-belief"),
+]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "plan", "seconds", "kind"), [pytest.param(*each, marks=full) for each in SHOWN]
+)
+def test_what_cannot_be_kept_is_shown(rumpus, tmp_path, recipe, plan, seconds, kind):
+    slow = ("--action-time", "1") if plan == "frozen-leader.json" else ()
+    for number in range(3):
+        place = tmp_path / str(number)
+        place.mkdir()
+        if kind in performed(rumpus, place, recipe, plan, "--time-limit", seconds, *slow)[1]:
+            return
+    pytest.fail(f"{recipe} has not shown {kind} in three runs with {plan}")
+
+
+@pytest.mark.parametrize("plan", [pytest.param("restart.json", marks=full)])
+def test_servers_that_keep_their_data_grant_once(rumpus, tmp_path, plan):
+    code, kinds = performed(rumpus, tmp_path, "redlock", plan, "--time-limit", "20")
+    assert code == 0
+    assert kinds <= {"stale-action"}
+
+
+@pytest.mark.parametrize(
+    "plan", [pytest.param(each, marks=full) for each in ("clock.json", "frozen-holder.json")]
+)
+def test_with_tokens_no_action_comes_after_that_of_a_later_holder(rumpus, tmp_path, plan):
+    _, kinds = performed(rumpus, tmp_path, "redlock-fenced", plan, "--time-limit", "24")
+    assert "stale-action" not in kinds
+    (place,) = (tmp_path / "runs").glob("lock/2*")
+    acts = RunDirectory(place).read_history().events("witness", "act")
+    tokens = [op.value["token"] for op in acts if op.value["accepted"]]
+    assert tokens
+    assert all(earlier <= later for earlier, later in pairwise(tokens))
 
 
 @pytest.mark.parametrize(("family", "name"), [pytest.param(*each, marks=full) for each in SOUND])

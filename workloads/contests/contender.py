@@ -150,7 +150,7 @@ class Contender:
 
     def close(self) -> None:
         """End what a recipe for other servers has going on in the background."""
-        if self.line is None:
+        if self.context.servers is not None:
             self.recipe.close()
 
     def left(self) -> list[Node]:
