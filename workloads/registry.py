@@ -6,7 +6,7 @@ from typing import Final
 
 from rumpus.checker.history import History
 from rumpus.workloads.barrier import BARRIER
-from rumpus.workloads.chubby import CHUBBY_WORKLOAD
+from rumpus.workloads.chubby.chubby import CHUBBY_WORKLOAD
 from rumpus.workloads.contests.breaking import BREAKING
 from rumpus.workloads.contests.election import ELECTION
 from rumpus.workloads.contests.lock import LOCK
