@@ -36,6 +36,31 @@ OTHER_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
         "the key is not bound to the lease: a leader that has died stays first for ever",
         *("leaderless", "orphan-node"),
     ),
+    "etcd-first-session": _etcd(
+        "faulty_etcd_queues:FirstSessionElection",
+        "does not begin another session when its own has ended",
+        "stuck-waiter",
+    ),
+    "etcd-counts-terms": _etcd(
+        "faulty_etcd_queues:CountsTermsElection",
+        "the epoch counts this client's own terms, and no other client's",
+        "token-regression",
+    ),
+    "etcd-never-leading": _etcd(
+        "faulty_etcd_queues:NeverLeadingElection",
+        "leading is always false: a client that was elected does nothing",
+        "unbelieving-holder",
+    ),
+    "etcd-campaigns-for-ever": _etcd(
+        "faulty_etcd_queues:CampaignsForEverElection",
+        "campaigns until it leads, whatever the timeout",
+        "overdue-call",
+    ),
+    "etcd-campaigns-for-half": _etcd(
+        "faulty_etcd_queues:CampaignsForHalfElection",
+        "gives up after half of the timeout",
+        "early-timeout",
+    ),
     "etcd-proclaims-early": _etcd(
         "faulty_etcd_queues:ProclaimsEarlyElection",
         "says already when it joins the queue that it knows that it leads",

@@ -191,3 +191,13 @@ class HalvesTimeout(EtcdWatchedKeys):
     def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
         """Wait for half of the timeout."""
         return super().await_change(key, version, timeout / 2)
+
+
+class FirstConnectionWatch(EtcdWatchedKeys):
+    """Uses its first connection only."""
+
+    access_class = _FirstConnectionOnly
+
+
+class CachesWatched(CachesReads, EtcdWatchedKeys):
+    """Answers reads from a cache."""

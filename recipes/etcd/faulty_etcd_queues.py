@@ -10,6 +10,7 @@ from rumpus.recipes.etcd.etcd_queue_lock import EtcdQueueLock
 from rumpus.recipes.etcd.etcd_session import EtcdSession
 from rumpus.recipes.leases.lease_lock import TTL_S
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Unanswered
 
 
 class _DoesNotWait(EtcdQueue):
@@ -47,6 +48,17 @@ class _ProclaimsEarly(EtcdQueue):
         return super()._value(acknowledged=True)
 
 
+class _FirstSessionOnly(EtcdQueue):
+    _first: EtcdSession | None = None
+
+    def _opened(self) -> EtcdSession:
+        if self._first is None:
+            self._first = super()._opened()
+        if self._first.lost:
+            raise Unanswered("the session has ended")
+        return self._first
+
+
 def _with(**parts: Any) -> type[EtcdElection]:
     return variant(EtcdElection, queue_class=variant(EtcdQueue, **parts))
 
@@ -56,6 +68,7 @@ ResignsByPrefixElection = variant(EtcdElection, queue_class=_ResignsByPrefix)
 IgnoresLostLeaseElection = _with(session_class=_IgnoresEnd)
 UnboundElection = _with(bound=False)
 ProclaimsEarlyElection = variant(EtcdElection, queue_class=_ProclaimsEarly)
+FirstSessionElection = variant(EtcdElection, queue_class=_FirstSessionOnly)
 UnqueuedLock = variant(EtcdQueueLock, queue_class=_DoesNotWait)
 
 
@@ -63,3 +76,44 @@ class SerializableObserverElection(EtcdElection):
     """Observers read from one server alone."""
 
     reading: ClassVar[dict[str, Any]] = {"serializable": True}
+
+
+class CountsTermsElection(EtcdElection):
+    """Its epoch is the number of its own terms."""
+
+    _terms = 0
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        """Campaign, and count."""
+        won = super().campaign(timeout)
+        self._terms += won
+        return won
+
+    @property
+    def token(self) -> int | None:
+        """How often we have led."""
+        return None if self._place is None else self._terms
+
+
+class NeverLeadingElection(EtcdElection):
+    """Never believes that it leads."""
+
+    def remaining(self) -> float:
+        """Nothing."""
+        return 0.0
+
+
+class CampaignsForEverElection(EtcdElection):
+    """Has no timeout."""
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        """Campaign until we lead."""
+        return super().campaign(None)
+
+
+class CampaignsForHalfElection(EtcdElection):
+    """Gives up early."""
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        """Campaign for half of the timeout."""
+        return super().campaign(None if timeout is None else timeout / 2)
