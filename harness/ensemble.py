@@ -59,7 +59,7 @@ class Ensemble(Protocol):
     machines: Machines | None
     """The servers' machines, where faults can be injected into them; None if they are real."""
     clocks: WallClocks | None
-    """The servers' wall clocks, where they can be set and are not the ``machines``'; else None."""
+    """The servers' wall clocks, where they can be set; else None."""
 
     def start(self) -> None:
         """Bring all servers up and return once a quorum serves and every node answers.

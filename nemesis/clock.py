@@ -1,4 +1,4 @@
-"""Faults of clocks: ``clock-skew`` on servers, ``client-clock-skew`` on clients, ``clock-jump``.
+"""Faults of clocks: ``clock-skew``, ``client-clock-skew``, and ``clock-jump`` on real servers, too.
 
 Wall clocks jump by up to a day. Wall clocks and monotonic clocks drift by up to one per cent: far
 more than quartz does, and less than any lease allows for.
@@ -99,7 +99,7 @@ class JumpOptions(FaultOptions, frozen=True):
 
 
 class ClockJump(ServerFault):
-    """Real servers' wall clocks are set wrong by some seconds."""
+    """Servers' wall clocks are set wrong by some seconds."""
 
     kind = "clock-jump"
     summary = "servers' wall clocks jump forward by 3 s (`options.seconds`), and back in the end"

@@ -6,7 +6,7 @@ Their modules need libraries that not everybody has, so they are imported when t
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 from rumpus.recipes.outcomes import NotDone
 
@@ -64,3 +64,11 @@ class OtherSystemEntry:
         module, _, name = self.place.partition(":")
         found: type[Any] = getattr(import_module(f"rumpus.recipes.{module}"), name)
         return found
+
+
+REVOKES: Final = (
+    "a leader of etcd before 3.4.31 and 3.5.13 (Debian has 3.4.23) that was frozen while another "
+    "was elected revokes, when it goes on, the leases that the other has kept alive "
+    "(etcd-io/etcd#15247)"
+)
+"""The weakness of recipes whose leases on etcd are kept alive."""

@@ -18,7 +18,9 @@ def with_faults(page: str, kinds: Iterable[str]) -> str:
     rows = [("fault", "works on", "what it does", "servers", "by default"), ("---",) * 5]
     for kind in kinds:
         fault = FAULTS[kind]
-        servers = {"simulation": "simulated", "clock": "Redis"}.get(fault.needs or "", "any")
+        servers = {"simulation": "simulated", "clock": "simulated, Redis"}.get(
+            fault.needs or "", "any"
+        )
         usual = "yes" if fault.usual else "no"
         rows.append((f"`{kind}`", fault.works_on, fault.summary, servers, usual))
     return with_part(page, MARK, "".join(f"{table_row(row)}\n" for row in rows))

@@ -30,7 +30,7 @@ _POLL_S = 0.05
 
 
 OFFERED: Final[Mapping[Capability, Availability]] = dict.fromkeys(
-    ("kill", "pause", "partition", "simulation"), Availability(True)
+    ("kill", "pause", "partition", "clock", "simulation"), Availability(True)
 )
 """What simulated servers can do, on every host."""
 
@@ -57,8 +57,9 @@ class SimEnsemble:
     ) -> None:
         self.nodes = tuple(cluster.nodes)
         self.cluster = cluster
-        self.machines: Machines | None = SimMachines(cluster, network)
-        self.clocks: WallClocks | None = None
+        machines = SimMachines(cluster, network)
+        self.machines: Machines | None = machines
+        self.clocks: WallClocks | None = machines
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network
         self._sleep = sleep

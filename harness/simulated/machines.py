@@ -21,7 +21,10 @@ SLOWNESS = 50.0
 
 
 class SimMachines:
-    """The machines of a cluster; implements ``harness.simulated_faults.Machines``."""
+    """The machines of a cluster.
+
+    Implements ``harness.simulated_faults.Machines`` and ``harness.ensemble.WallClocks``.
+    """
 
     def __init__(self, cluster: Cluster, network: Network) -> None:
         self._cluster = cluster
@@ -63,6 +66,20 @@ class SimMachines:
         """How fast its clocks run."""
         process = self._cluster.programs[node].process
         return 1 if process is None else process.clock.rate
+
+    def set_clock(self, node: str, seconds: int) -> None:
+        """Set the wall clock of a server's process so many seconds ahead of the right time."""
+        process = self._cluster.programs[node].process
+        if process is not None:
+            clock = process.clock
+            clock.step(clock.true_wall() + seconds * SECOND - clock.wall())
+
+    def clock_error(self, node: str) -> float | None:
+        """By how many seconds a server's wall clock is ahead; None while the server is dead."""
+        process = self._cluster.programs[node].process
+        if process is None:
+            return None
+        return (process.clock.wall() - process.clock.true_wall()) / SECOND
 
     def delay_replication(self, node: str, seconds: float) -> None:
         """Delay the packets of all other servers to a server."""

@@ -121,11 +121,11 @@ class EtcdWatchedKeys(EtcdRegister):
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset(
-            {"missed-event", "repeated-event", "reordered-event", "false-event", "session-order"}
+            {"missed-event", "repeated-event", "reordered-event", "false-event"}
             | {"stuck-waiter", "early-timeout", "overdue-call"}
         ),
         notes="Every change comes, once and in order, as long as the history is not compacted. An "
-        "event can come after a read that shows its change.",
+        "event can come after a read that shows its change. Reads are those of registers.",
     )
 
     stream_class: ClassVar[type[EventStream]] = EventStream

@@ -197,7 +197,3 @@ class FirstConnectionWatch(EtcdWatchedKeys):
     """Uses its first connection only."""
 
     access_class = _FirstConnectionOnly
-
-
-class CachesWatched(CachesReads, EtcdWatchedKeys):
-    """Answers reads from a cache."""

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rumpus.recipes.etcd.known_defect import REVOKES
-from rumpus.recipes.other_systems import OtherSystemEntry
+from rumpus.recipes.other_systems import REVOKES, OtherSystemEntry
 
 OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
     "redis": OtherSystemEntry("redis.redis_lock:RedisLock", "redis", "redis"),

@@ -13,10 +13,6 @@ def _etcd(place: str, mistake: str = "", *expected: str) -> OtherSystemEntry:
 
 
 FIRST_CONNECTION: Final = "does not connect again once a request has got no answer"
-CACHED: Final = (
-    "answers reads from a cache that its own writes do not update: a client reads what it has "
-    "overwritten itself"
-)
 
 OTHER_REGISTERS: Final[Mapping[str, OtherSystemEntry]] = {
     "etcd": _etcd("etcd_keys:EtcdRegister"),
@@ -36,7 +32,12 @@ OTHER_REGISTERS: Final[Mapping[str, OtherSystemEntry]] = {
         "one had succeeded",
         "not-linearizable",
     ),
-    "etcd-caches-reads": _etcd("faulty_etcd_keys:CachesReads", CACHED, "session-order"),
+    "etcd-caches-reads": _etcd(
+        "faulty_etcd_keys:CachesReads",
+        "answers reads from a cache that its own writes do not update: a client reads what it has "
+        "overwritten itself",
+        "session-order",
+    ),
     "etcd-first-connection": _etcd(
         "faulty_etcd_keys:FirstConnectionRegister", FIRST_CONNECTION, "stuck-waiter"
     ),
@@ -70,7 +71,6 @@ OTHER_WATCHED: Final[Mapping[str, OtherSystemEntry]] = {
     "etcd-halves-timeout": _etcd(
         "faulty_etcd_keys:HalvesTimeout", "gives up after half of the timeout", "early-timeout"
     ),
-    "etcd-caches-reads": _etcd("faulty_etcd_keys:CachesWatched", CACHED, "session-order"),
     "etcd-first-connection": _etcd(
         "faulty_etcd_keys:FirstConnectionWatch", FIRST_CONNECTION, "stuck-waiter"
     ),

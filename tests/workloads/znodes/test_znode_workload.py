@@ -1,6 +1,7 @@
 """The workloads on ZooKeeper itself, in whole simulated runs."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from kazoo.exceptions import NoAuthError, NoNodeError
@@ -109,7 +110,8 @@ def test_in_the_end_every_client_asks_until_it_is_answered(workload):
     def refuse(dispatch, seed):  # noqa: ARG001 - a behaviour's
         return Ending(0, 10 * MILLISECOND, "fail")
 
-    asked = [f for f, _ in WORKLOADS[workload].at_the_end]
+    # Only etcd's clients follow all changes.
+    asked = [f for f, _ in WORKLOADS[workload].at_the_end if f != "follow"]
     for behaviour in (perfect, refuse):
         done = dry_run(
             WORKLOADS[workload].final_of(setting(workload, 1)),
@@ -119,6 +121,15 @@ def test_in_the_end_every_client_asks_until_it_is_answered(workload):
         )
         calls = Counter(op.f for op in done.history if op.type == "invoke")
         assert calls == Counter(asked * CLIENTS), "a refusal is an answer"
+
+
+def test_clients_of_etcd_follow_all_changes_and_leave_no_watches():
+    workload = WORKLOADS["watch"]
+    context = replace(setting("watch", 40 * 10**9), recipe=workload.recipe_of("etcd"))
+    for make in (workload.load_of, workload.final_of):
+        done = dry_run(make(context), clients=CLIENTS, nemesis=False, behaviour=perfect)
+        called = {op.f for op in done.history if op.type == "invoke"}
+        assert {"await", "follow"} <= called <= {"await", "follow", "write", "reconnect"}
 
 
 def heard(workload, *versions):
