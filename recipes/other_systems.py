@@ -66,6 +66,19 @@ class OtherSystemEntry:
         return found
 
 
+def on_etcd(place: str, mistake: str = "", *expected: str, weakness: str = "") -> OtherSystemEntry:
+    """An entry of a recipe on etcd; arguments as for ``OtherSystemEntry``.
+
+    Args:
+        place: the module is one of ``recipes.etcd``.
+        mistake: see there.
+        expected: see there.
+        weakness: see there.
+    """
+    kinds = frozenset(expected)
+    return OtherSystemEntry(f"etcd.{place}", "etcd", "etcd3gw", mistake, kinds, "etcd", weakness)
+
+
 REVOKES: Final = (
     "a leader of etcd before 3.4.31 and 3.5.13 (Debian has 3.4.23) that was frozen while another "
     "was elected revokes, when it goes on, the leases that the other has kept alive "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rumpus.recipes.other_systems import REVOKES, OtherSystemEntry
+from rumpus.recipes.other_systems import REVOKES, OtherSystemEntry, on_etcd
 
 OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
     "redis": OtherSystemEntry("redis.redis_lock:RedisLock", "redis", "redis"),
@@ -31,14 +31,8 @@ OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
         weakness="a server that is started again within the time to live has forgotten the grant, "
         "and can take part in another",
     ),
-    "etcd": OtherSystemEntry("etcd.etcd_lock:EtcdLock", "etcd", "etcd3gw", extra="etcd"),
-    "etcd-queue": OtherSystemEntry(
-        "etcd.etcd_queue_lock:EtcdQueueLock",
-        "etcd",
-        "etcd3gw",
-        extra="etcd",
-        weakness=REVOKES,
-    ),
+    "etcd": on_etcd("etcd_lock:EtcdLock"),
+    "etcd-queue": on_etcd("etcd_queue_lock:EtcdQueueLock", weakness=REVOKES),
     "redis-plain-delete": OtherSystemEntry(
         "redis.faulty_redis_locks:PlainDelete",
         "redis",
@@ -60,20 +54,14 @@ OTHER_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
         "two of five servers are enough",
         frozenset({"split-brain"}),
     ),
-    "etcd-unbound": OtherSystemEntry(
-        "etcd.faulty_etcd_locks:Unbound",
-        "etcd",
-        "etcd3gw",
+    "etcd-unbound": on_etcd(
+        "faulty_etcd_locks:Unbound",
         "the key is not bound to a lease: that of a client that is gone stays",
-        frozenset({"deadlock"}),
-        extra="etcd",
+        "deadlock",
     ),
-    "etcd-queue-does-not-wait": OtherSystemEntry(
-        "etcd.faulty_etcd_queues:UnqueuedLock",
-        "etcd",
-        "etcd3gw",
+    "etcd-queue-does-not-wait": on_etcd(
+        "faulty_etcd_queues:UnqueuedLock",
         "holds as soon as its key is there, without waiting for those with smaller revisions",
-        frozenset({"split-brain", "unfair-grant"}),
-        extra="etcd",
+        *("split-brain", "unfair-grant"),
     ),
 }
