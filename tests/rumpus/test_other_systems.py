@@ -1,5 +1,6 @@
 """Recipes for servers that are not ZooKeeper's: refusals, records, and runs on real servers."""
 
+import json
 import os
 import re
 from itertools import pairwise
@@ -89,7 +90,9 @@ def test_a_missing_library_ends_a_run_with_code_4(rumpus, monkeypatch):
 
 def run(rumpus, family, *options):
     answer = rumpus("run", family, *options, "--json")
-    return answer.code, {each["kind"] for each in answer.json()["anomalies"] if each["promised"]}
+    return answer.code, {
+        each["kind"] for each in json.loads(answer.out)["anomalies"] if each["promised"]
+    }
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "systems.md"
@@ -118,7 +121,7 @@ def performed(rumpus, tmp_path, recipe, plan, *options):
     """A run with a plan of the page: the anomalies by kind, and whether it broke a promise."""
     given = ("--plan", plan_of(plan, tmp_path), "--runs", tmp_path / "runs", "--json")
     answer = rumpus("run", "lock", "--recipe", recipe, *map(str, given), *options)
-    return answer.code, {each["kind"] for each in answer.json()["anomalies"]}
+    return answer.code, {each["kind"] for each in json.loads(answer.out)["anomalies"]}
 
 
 SHOWN = [
