@@ -398,7 +398,7 @@ class ChubbyWorkload(ContentionWorkload):
     def _other_call(self, client: Client) -> Invocation:
         draws, known = client.draws, client.shared
         chosen = draws.weighted(
-            (6, "change"), (3, "await"), (2, "stat"), (3, "prove"), (3, "verify")
+            (6, "change"), (5, "await"), (2, "stat"), (3, "prove"), (3, "verify")
         )
         if chosen == "await":
             topic = draws.choose(tuple(TOPICS))
