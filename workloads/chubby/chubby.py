@@ -373,6 +373,8 @@ class ChubbyWorkload(ContentionWorkload):
             if client.draws.one_in(3):
                 yield self.verify(sequencer=proof["sequencer"])
             yield self._prove(client, proof)
+        if client.draws.one_in(2):
+            yield from self._writes(client)
         yield from self.hold(client, granted)
         yield from self.let_go(client, 1)
 
@@ -395,10 +397,16 @@ class ChubbyWorkload(ContentionWorkload):
         for _ in range(2 + client.draws.below(4)):
             yield self.read(key=key)
 
+    def _writes(self, client: Client) -> Steps:
+        """Some changes in a row by a holder, so that files change while nobody else can hold."""
+        for _ in range(1 + client.draws.below(4)):
+            yield self._change(client)
+            yield client.rest(0.0, 0.2)
+
     def _other_call(self, client: Client) -> Invocation:
         draws, known = client.draws, client.shared
         chosen = draws.weighted(
-            (6, "change"), (3, "await"), (2, "stat"), (3, "prove"), (3, "verify")
+            (6, "change"), (5, "await"), (2, "stat"), (3, "prove"), (3, "verify")
         )
         if chosen == "await":
             topic = draws.choose(tuple(TOPICS))
