@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from rumpus.harness.clients.worker_pool import WorkerPool
+from rumpus.harness.docker.container_workers import ContainerWorkers
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
@@ -29,6 +31,8 @@ class DockerWorld:
         tick_ms: the servers' ``tickTime``.
         say: called with a line for every step.
         system: what the servers are, a name of ``harness.docker.systems``.
+        client_image: the folder of ``docker/`` with the image of the clients; empty: they are
+            processes of Python.
     """
 
     kind = "docker"
@@ -42,8 +46,11 @@ class DockerWorld:
         tick_ms: int,
         say: Callable[[str], None],
         system: str = ZOOKEEPER,
+        client_image: str = "",
     ) -> None:
         self._say = say
+        self._run_id = run_id
+        self._client_image = client_image
         self._ensemble = DockerEnsemble(
             run_id, nodes=nodes, image=image, tick_ms=tick_ms, system=system, report=say
         )
@@ -64,6 +71,8 @@ class DockerWorld:
                     self._say(f"removing what is left of {'; '.join(map(str, leftovers))}")
                     remove_leftovers(leftovers)
             ensure_node_image(engine, self._say)
+            if self._client_image:
+                ensure_node_image(engine, self._say, self._client_image)
             server = self._system.server(self._tick_ms)
             self.image = ensure_node_image(engine, self._say, server.image)
             if self._wanted is not None:
@@ -93,6 +102,9 @@ class DockerWorld:
                 status=order.status,
                 step=self._say,
                 stop_requested=order.stop_requested,
+                workers=partial(ContainerWorkers, run_id=self._run_id)
+                if self._client_image
+                else WorkerPool,
             )
         order.note_clocks()
         order.record.clock_anchors.append(self._read_clocks())
