@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.other_systems import OtherSystemEntry
+from rumpus.recipes.promises import EXCLUSION
 from rumpus.recipes.servers import ZOOKEEPER
 
 
@@ -24,4 +25,29 @@ def _entry(
 
 CURATOR_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-mutex": _entry("contests:CuratorMutex"),
+    "curator-semaphore-mutex": _entry("contests:CuratorSemaphoreMutex"),
+    "curator-mutex-ignores-state": _entry(
+        "contests:CuratorMutex",
+        "its user ignores the state of the connection, and believes as long as "
+        "isAcquiredInThisProcess() says so",
+        frozenset({"unaware-holder"}),
+    ),
+    "curator-mutex-room-for-two": _entry(
+        "contests:CuratorMutex",
+        "the first two in the queue have the mutex",
+        EXCLUSION,
+    ),
+}
+
+CURATOR_SEMAPHORES: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-semaphore": _entry("contests:CuratorSemaphore"),
+}
+
+CURATOR_READ_WRITE_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-read-write": _entry("contests:CuratorReadWriteLock"),
+}
+
+CURATOR_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-leader-latch": _entry("contests:CuratorLeaderLatch"),
+    "curator-leader-selector": _entry("contests:CuratorLeaderSelector"),
 }

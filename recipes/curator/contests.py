@@ -7,7 +7,7 @@ rely on what they hold, after LOST never again.
 
 from typing import ClassVar, Final
 
-from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.promises import EXCLUSION, LEADERSHIP, LIVENESS, Line, Promises
 
 NO_TOKENS: Final = "Curator gives no tokens, and its timeouts do not bound its requests."
 
@@ -34,4 +34,62 @@ class CuratorMutex(CuratorRecipe):
     @classmethod
     def line(cls, path: str) -> Line:
         """The children of ``path`` that Curator's lock makes."""
+        return Line(kind="sequential", path=path, mark="lock-")
+
+
+class CuratorSemaphoreMutex(CuratorRecipe):
+    """``InterProcessSemaphoreMutex``: not re-entrant."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder"}, notes=NO_TOKENS
+    )
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """The leases of its semaphore."""
+        return Line(kind="sequential", path=f"{path}/leases", mark="lease-")
+
+
+class CuratorSemaphore(CuratorSemaphoreMutex):
+    """``InterProcessSemaphoreV2``."""
+
+
+class CuratorReadWriteLock(CuratorRecipe):
+    """``InterProcessReadWriteLock``: "fair". Curator lets a writer read, too; clients do not."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "unfair-grant"}, notes=NO_TOKENS
+    )
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """The children of ``path`` that its two locks make."""
+        return Line(kind="sequential", path=path, mark="__", shared="__READ__")
+
+
+class CuratorLeaderLatch(CuratorRecipe):
+    """``LeaderLatch``, a new one for each campaign."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LEADERSHIP | {"unaware-holder"},
+        notes="A term ends when the listener is told. Nobody observes who leads.",
+    )
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """The children of ``path`` that latches make."""
+        return Line(kind="sequential", path=path, mark="latch-")
+
+
+class CuratorLeaderSelector(CuratorRecipe):
+    """``LeaderSelector``, a new one for each campaign, with ``LeaderSelectorListenerAdapter``."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LEADERSHIP | {"unaware-holder"},
+        notes="A leader is interrupted when the connection is lost. Nobody observes who leads.",
+    )
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """The children of ``path`` that the selectors' locks make."""
         return Line(kind="sequential", path=path, mark="lock-")

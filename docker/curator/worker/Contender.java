@@ -84,6 +84,11 @@ abstract class Contender implements WorkloadClient {
         return true;
     }
 
+    /** Whether the user heeds the state of the connection. */
+    protected boolean heeds() {
+        return true;
+    }
+
     // The operations.
 
     @Override
@@ -126,6 +131,9 @@ abstract class Contender implements WorkloadClient {
 
     @Override
     public void stateChanged(ConnectionState state) {
+        if (!heeds()) {
+            return;
+        }
         connected = state.isConnected();
         Hold now = hold;
         if (state == ConnectionState.LOST && now != null) {

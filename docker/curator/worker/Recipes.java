@@ -6,7 +6,17 @@ import java.util.function.Function;
 /** The recipes by the names that they have on the command line. */
 final class Recipes {
     private static final Map<String, Function<ClientContext, WorkloadClient>> RECIPES =
-            Map.of("curator-mutex", MutexContender::new);
+            Map.ofEntries(
+                    Map.entry("curator-mutex", MutexContender::new),
+                    Map.entry("curator-semaphore-mutex", SemaphoreMutexContender::new),
+                    Map.entry("curator-semaphore", SemaphoreContender::new),
+                    Map.entry("curator-read-write", ReadWriteContender::new),
+                    Map.entry("curator-leader-latch", LatchContender::new),
+                    Map.entry("curator-leader-selector", SelectorContender::new),
+                    Map.entry("curator-mutex-ignores-state", IgnoringMutexContender::new),
+                    Map.entry(
+                            "curator-mutex-room-for-two",
+                            context -> new MutexContender(context, new RoomForTwo())));
 
     private Recipes() {}
 
