@@ -24,7 +24,6 @@ from rumpus.harness.clients.clients import ClientState
 from rumpus.harness.clients.messages import Frames
 from rumpus.harness.clients.stream_workers import StreamWorker, StreamWorkers
 from rumpus.harness.docker.engine import connect, refusals
-from rumpus.harness.docker.image import image_tag
 from rumpus.harness.docker.leftovers import labels
 from rumpus.harness.ensemble import EnvironmentRefusal
 
@@ -137,10 +136,12 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
 
     Args:
         run_id: the run's id, which the containers carry in their names and labels.
+        image: the containers' image.
     """
 
     _: KW_ONLY
     run_id: str
+    image: str
 
     def __post_init__(self) -> None:
         """Connect to the engine; no container is made yet."""
@@ -202,7 +203,7 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
 
     def _create(self, client: int, environment: Mapping[str, str]) -> "Container":
         return self._engine.containers.create(
-            image_tag(self.spec.image),
+            self.image,
             name=f"rumpus-{self.run_id}-c{client}",
             labels=labels(self.run_id),
             network_mode="host",

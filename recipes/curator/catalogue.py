@@ -51,3 +51,20 @@ CURATOR_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-leader-latch": _entry("contests:CuratorLeaderLatch"),
     "curator-leader-selector": _entry("contests:CuratorLeaderSelector"),
 }
+
+CURATOR_COUNTERS: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-shared-count": _entry("coordination:CuratorCounter"),
+    "curator-atomic-long": _entry("coordination:CuratorCounter"),
+}
+
+CURATOR_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-barrier": _entry("coordination:CuratorBarrier"),
+}
+
+CURATOR_DOUBLE_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-double-barrier": _entry("coordination:CuratorDoubleBarrier"),
+}
+
+CURATOR_VIEWS: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-path-cache": _entry("coordination:CuratorPathCache"),
+}

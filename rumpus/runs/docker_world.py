@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.docker.container_workers import ContainerWorkers
@@ -19,6 +19,9 @@ from rumpus.nemesis.registry import require
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import ClockAnchor
 from rumpus.runs.world import RunOrder
+
+if TYPE_CHECKING:
+    from rumpus.harness.clients.workers import Workers
 
 
 class DockerWorld:
@@ -51,6 +54,7 @@ class DockerWorld:
         self._say = say
         self._run_id = run_id
         self._client_image = client_image
+        self._workers: Callable[..., Workers] = WorkerPool
         self._ensemble = DockerEnsemble(
             run_id, nodes=nodes, image=image, tick_ms=tick_ms, system=system, report=say
         )
@@ -72,7 +76,8 @@ class DockerWorld:
                     remove_leftovers(leftovers)
             ensure_node_image(engine, self._say)
             if self._client_image:
-                ensure_node_image(engine, self._say, self._client_image)
+                tag = ensure_node_image(engine, self._say, self._client_image)
+                self._workers = partial(ContainerWorkers, run_id=self._run_id, image=tag)
             server = self._system.server(self._tick_ms)
             self.image = ensure_node_image(engine, self._say, server.image)
             if self._wanted is not None:
@@ -102,9 +107,7 @@ class DockerWorld:
                 status=order.status,
                 step=self._say,
                 stop_requested=order.stop_requested,
-                workers=partial(ContainerWorkers, run_id=self._run_id)
-                if self._client_image
-                else WorkerPool,
+                workers=self._workers,
             )
         order.note_clocks()
         order.record.clock_anchors.append(self._read_clocks())

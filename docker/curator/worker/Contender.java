@@ -27,6 +27,7 @@ abstract class Contender implements WorkloadClient {
     private final String release;
     private volatile boolean connected = true;
     private volatile Hold hold;
+    private int depth;
 
     /** What was granted: by which node, in which session. */
     private static final class Hold {
@@ -112,7 +113,7 @@ abstract class Contender implements WorkloadClient {
                 release();
                 return null;
             } else if (f.equals("inspect")) {
-                return inspect(number(value, "patience"));
+                return inspect(Values.number(value, "patience"));
             }
         } catch (KeeperException error) {
             if (f.equals("inspect")) {
@@ -146,12 +147,13 @@ abstract class Contender implements WorkloadClient {
         if (before != null && before.lost) {
             // A user who knows that it is lost does not take the same object for a holder's.
             hold = null;
-            do {
+            while (depth > 0) {
+                depth--;
                 leave();
-            } while (stillHeld());
+            }
         }
         String sessionBefore = context.session().current();
-        if (!enter(Math.round(number(value, "timeout") * 1000), value)) {
+        if (!enter(Values.millis(Values.number(value, "timeout")), value)) {
             throw new NotDone("timed out");
         }
         String node = node();
@@ -163,6 +165,7 @@ abstract class Contender implements WorkloadClient {
             }
             hold = new Hold(node, session);
         }
+        depth++;
         return hold.grant();
     }
 
@@ -173,16 +176,12 @@ abstract class Contender implements WorkloadClient {
 
     private void release() throws Exception {
         Hold now = hold;
-        boolean last = true;
-        try {
-            leave();
-            last = !stillHeld();
-        } finally {
-            if (last) {
-                hold = null;
-            }
+        if (depth <= 1) {
+            hold = null;
         }
-        if (last && now != null) {
+        depth = Math.max(0, depth - 1);
+        leave();
+        if (now != null && depth == 0) {
             String session = context.session().current();
             if (now.lost || !session.equals(now.session)) {
                 throw new NotDone("the session that held it has ended");
@@ -190,29 +189,24 @@ abstract class Contender implements WorkloadClient {
         }
     }
 
-    /** Whether a re-entrant recipe is held after a release. */
-    protected boolean stillHeld() {
-        return false;
-    }
-
     /** Acts as holders do: looks whether it still holds, then touches the resource. */
     private Object work(Map<String, Object> value) throws Exception {
         long acts = ((Number) value.getOrDefault("acts", 3L)).longValue();
-        double pause = number(value, "pause");
-        double seconds = number(value, "seconds");
+        double pause = Values.number(value, "pause");
+        double seconds = Values.number(value, "seconds");
         long done = 0;
         long lingerUntil = 0;
         boolean lingers = false;
         while (done < acts || lingers && System.nanoTime() - lingerUntil < 0) {
             if (!believes()) {
                 if (done == 0) { // else such a client would acquire and release without a pause
-                    sleep(acts * pause);
+                    Values.sleep(acts * pause);
                 }
                 throw new NotDone("no longer held", Map.of("acts", done));
             }
-            sleep(seconds);
+            Values.sleep(seconds);
             if (done > 0) {
-                sleep(lingers ? LINGER_PAUSE_S : pause);
+                Values.sleep(lingers ? LINGER_PAUSE_S : pause);
             }
             Map<String, Object> answer = context.act().get();
             if (!(Boolean) answer.get("accepted")) {
@@ -266,17 +260,5 @@ abstract class Contender implements WorkloadClient {
             }
         }
         return nodes;
-    }
-
-    /** A number among the values of a call; 0 if it is missing. */
-    protected static double number(Map<String, Object> value, String name) {
-        Object found = value.get(name);
-        return found == null ? 0.0 : ((Number) found).doubleValue();
-    }
-
-    private static void sleep(double seconds) throws InterruptedException {
-        if (seconds > 0) {
-            Thread.sleep(Math.round(seconds * 1000));
-        }
     }
 }

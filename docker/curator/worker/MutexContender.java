@@ -45,11 +45,6 @@ class MutexContender extends Contender {
     }
 
     @Override
-    protected boolean stillHeld() {
-        return mutex.isOwnedByCurrentThread();
-    }
-
-    @Override
     protected String node() {
         return mutex.node();
     }

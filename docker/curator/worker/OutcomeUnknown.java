@@ -5,6 +5,10 @@ final class OutcomeUnknown extends Exception {
     private static final long serialVersionUID = 1;
 
     OutcomeUnknown(Exception error) {
-        super(error.getClass().getSimpleName() + ": " + error.getMessage(), error);
+        this(error.getClass().getSimpleName() + ": " + error.getMessage());
+    }
+
+    OutcomeUnknown(String error) {
+        super(error);
     }
 }

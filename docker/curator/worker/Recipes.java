@@ -13,6 +13,15 @@ final class Recipes {
                     Map.entry("curator-read-write", ReadWriteContender::new),
                     Map.entry("curator-leader-latch", LatchContender::new),
                     Map.entry("curator-leader-selector", SelectorContender::new),
+                    Map.entry("curator-path-cache", PathCacheClient::new),
+                    Map.entry(
+                            "curator-shared-count",
+                            context -> new CounterClient(context, SharedCounter::new)),
+                    Map.entry(
+                            "curator-atomic-long",
+                            context -> new CounterClient(context, AtomicCounter::new)),
+                    Map.entry("curator-barrier", BarrierClient::new),
+                    Map.entry("curator-double-barrier", DoubleBarrierClient::new),
                     Map.entry("curator-mutex-ignores-state", IgnoringMutexContender::new),
                     Map.entry(
                             "curator-mutex-room-for-two",
