@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.other_systems import OtherSystemEntry
-from rumpus.recipes.promises import EXCLUSION
 from rumpus.recipes.servers import ZOOKEEPER
 
 
@@ -35,7 +34,7 @@ CURATOR_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-mutex-room-for-two": _entry(
         "contests:CuratorMutex",
         "the first two in the queue have the mutex",
-        EXCLUSION,
+        frozenset({"split-brain"}),
     ),
 }
 
