@@ -64,6 +64,10 @@ CURATOR_DOUBLE_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-double-barrier": _entry("coordination:CuratorDoubleBarrier"),
 }
 
+CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
+    "curator-simple-queue": _entry("coordination:CuratorSimpleQueue"),
+}
+
 CURATOR_VIEWS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-path-cache": _entry("coordination:CuratorPathCache"),
 }

@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 
 from rumpus.recipes.curator.contests import CuratorRecipe
 from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.queue.fifo_queue import AT_MOST_ONCE
+from rumpus.recipes.queue.interfaces import Delivery
 
 
 class Unqueued(CuratorRecipe):
@@ -46,6 +48,17 @@ class CuratorDoubleBarrier(Unqueued):
         ),
         notes="Curator promises nothing about a second round. Clients remove the node of a member "
         "that did not get in.",
+    )
+
+
+class CuratorSimpleQueue(Unqueued):
+    """``SimpleDistributedQueue``."""
+
+    delivery: ClassVar[Delivery] = "at-most-once"
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_MOST_ONCE | {"out-of-order"},
+        notes="An element is removed before its consumer works on it. To find nothing says "
+        "nothing: Curator may ask a server that lags.",
     )
 
 

@@ -21,6 +21,7 @@ final class Recipes {
                             "curator-atomic-long",
                             context -> new CounterClient(context, AtomicCounter::new)),
                     Map.entry("curator-barrier", BarrierClient::new),
+                    Map.entry("curator-simple-queue", QueueClient::new),
                     Map.entry("curator-double-barrier", DoubleBarrierClient::new),
                     Map.entry("curator-mutex-ignores-state", IgnoringMutexContender::new),
                     Map.entry(
