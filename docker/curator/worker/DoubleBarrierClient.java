@@ -62,9 +62,11 @@ final class DoubleBarrierClient implements WorkloadClient {
             }
         }
 
-        boolean leave(double timeout) throws Exception {
+        /** Without a timeout: after one, Curator's next round would begin with others inside. */
+        boolean leave() throws Exception {
             inside = false;
-            return barrier.leave(Values.millis(timeout), TimeUnit.MILLISECONDS);
+            barrier.leave();
+            return true;
         }
     }
 
@@ -134,7 +136,7 @@ final class DoubleBarrierClient implements WorkloadClient {
             throw new NotDone(earlier ? "an earlier call timed out" : "timed out");
         }
         if (earlier && !believes()) {
-            leaves(timeout);
+            leaves();
             throw new OutcomeUnknown("was let in, but the connection has been lost since");
         }
         return member(round.session);
@@ -186,11 +188,10 @@ final class DoubleBarrierClient implements WorkloadClient {
         }
         boolean lost = now.lost;
         String session = now.session;
-        leaves(timeout);
+        leaves();
         PatientCall<Boolean> call = leaving;
-        boolean all;
         try {
-            all = call.result(timeout + OVERDUE_S);
+            call.result(timeout + OVERDUE_S);
             leaving = null;
         } catch (IllegalStateException gone) { // what Curator throws if our node is not there
             leaving = null;
@@ -199,22 +200,19 @@ final class DoubleBarrierClient implements WorkloadClient {
         if (lost || now.lost || !context.session().current().equals(session)) {
             throw new NotDone("our session has ended; others may have left already");
         }
-        if (!all) {
-            throw new OutcomeUnknown("has left, but others have not yet");
-        }
         return member(session);
     }
 
-    private void leaves(double timeout) {
+    private void leaves() {
         Round now = round;
-        leaving = new PatientCall<>(() -> now.leave(timeout));
+        leaving = new PatientCall<>(() -> now.leave());
     }
 
     /** Leaves, if an abandoned enter got in; and waits for an abandoned leave. */
     private Object drain(double patience) throws Exception {
         try {
             if (entering != null && result(patience)) {
-                leaves(patience);
+                leaves();
             }
             if (leaving != null) {
                 leaving.result(patience + OVERDUE_S);
