@@ -154,8 +154,13 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
     def start(self) -> None:
         """Start every container, all at the same time."""
         with ThreadPoolExecutor(self.count, thread_name_prefix="client-start") as pool:
-            for done in [pool.submit(self._launch, client) for client in range(self.count)]:
-                done.result()
+            started = [pool.submit(self._launch, client) for client in range(self.count)]
+            try:
+                for each in started:
+                    each.result()
+            except BaseException:
+                self._stopped = True  # nobody waits for the others any more
+                raise
 
     def stop(self) -> None:
         """Keep what the processes have printed, and remove the containers."""
@@ -181,7 +186,10 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
                 self._launch(client)
 
     def _launch(self, client: int) -> None:
-        """Start a client's container, made now if there is none, and wait for its process."""
+        """Start a client's container, made now if there is none, and wait for its process.
+
+        Nothing is waited for any more once all have been stopped.
+        """
         began = time.monotonic_ns()
         with refusals(f"starting client c{client}'s container"):
             if client not in self._containers:
@@ -189,7 +197,10 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
                 self._containers[client] = self._create(client, door.environment)
             container = self._containers[client]
             container.start()
-        stream, clock = self._await(client, container)
+        admitted = self._await(client, container)
+        if admitted is None:
+            return
+        stream, clock = admitted
         if not began <= clock <= time.monotonic_ns():
             stream.close()
             raise EnvironmentRefusal(
@@ -211,14 +222,16 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
         )
 
-    def _await(self, client: int, container: "Container") -> tuple[socket.socket, int]:
-        """The channel of a container's process, and its clock.
+    def _await(self, client: int, container: "Container") -> tuple[socket.socket, int] | None:
+        """The channel of a container's process, and its clock; None once all have been stopped.
 
         Raises:
             EnvironmentRefusal: it ended, or did not connect in time.
         """
         deadline = time.monotonic() + START_PATIENCE_S
         while time.monotonic() < deadline:
+            if self._stopped:
+                return None
             admitted = self._doors[client].admit()
             if admitted is not None:
                 return admitted
