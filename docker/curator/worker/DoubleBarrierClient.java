@@ -11,7 +11,8 @@ import org.apache.zookeeper.KeeperException;
 
 /**
  * {@code DistributedDoubleBarrier}, a new one for each round, with the operations of
- * workloads/double_barrier.py. A member that could not enter removes its node: Curator leaves it.
+ * workloads/double_barrier.py. A member whose enter or leave failed removes its
+ * node: Curator leaves it.
  */
 final class DoubleBarrierClient implements WorkloadClient {
     private static final double OVERDUE_S = 3.0;
@@ -64,8 +65,15 @@ final class DoubleBarrierClient implements WorkloadClient {
 
         /** Without a timeout: after one, Curator's next round would begin with others inside. */
         boolean leave() throws Exception {
-            inside = false;
-            barrier.leave();
+            boolean left = false;
+            try {
+                barrier.leave();
+                left = true;
+            } finally {
+                if (!left) {
+                    removeNode();
+                }
+            }
             return true;
         }
     }
@@ -205,6 +213,7 @@ final class DoubleBarrierClient implements WorkloadClient {
 
     private void leaves() {
         Round now = round;
+        now.inside = false;
         leaving = new PatientCall<>(() -> now.leave());
     }
 
