@@ -7,6 +7,20 @@ from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.recipes.servers import ZOOKEEPER
 
 
+DEAD_NODE: Final = (
+    "a node of the client's previous session that the servers have not removed yet counts as its "
+    "own: the client is granted what it soon loses, and is not told (CURATOR-604)"
+)
+DEAD_LATCH: Final = (
+    "a node of the client's previous session that the servers have not removed yet makes it the "
+    "leader, and it is not told when that node goes (CURATOR-696)"
+)
+ADDS_TWICE: Final = (
+    "a set whose reply is lost is retried, fails because of the version that it wrote itself, and "
+    "counts as not made: the amount is added again"
+)
+
+
 def _entry(
     place: str, mistake: str = "", expected: frozenset[str] = frozenset(), weakness: str = ""
 ) -> OtherSystemEntry:
@@ -23,8 +37,8 @@ def _entry(
 
 
 CURATOR_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-mutex": _entry("contests:CuratorMutex"),
-    "curator-semaphore-mutex": _entry("contests:CuratorSemaphoreMutex"),
+    "curator-mutex": _entry("contests:CuratorMutex", weakness=DEAD_NODE),
+    "curator-semaphore-mutex": _entry("contests:CuratorSemaphoreMutex", weakness=DEAD_NODE),
     "curator-mutex-ignores-state": _entry(
         "contests:CuratorMutex",
         "its user ignores the state of the connection, and believes as long as "
@@ -39,21 +53,21 @@ CURATOR_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
 }
 
 CURATOR_SEMAPHORES: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-semaphore": _entry("contests:CuratorSemaphore"),
+    "curator-semaphore": _entry("contests:CuratorSemaphore", weakness=DEAD_NODE),
 }
 
 CURATOR_READ_WRITE_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-read-write": _entry("contests:CuratorReadWriteLock"),
+    "curator-read-write": _entry("contests:CuratorReadWriteLock", weakness=DEAD_NODE),
 }
 
 CURATOR_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-leader-latch": _entry("contests:CuratorLeaderLatch"),
-    "curator-leader-selector": _entry("contests:CuratorLeaderSelector"),
+    "curator-leader-latch": _entry("contests:CuratorLeaderLatch", weakness=DEAD_LATCH),
+    "curator-leader-selector": _entry("contests:CuratorLeaderSelector", weakness=DEAD_NODE),
 }
 
 CURATOR_COUNTERS: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-shared-count": _entry("coordination:CuratorCounter"),
-    "curator-atomic-long": _entry("coordination:CuratorCounter"),
+    "curator-shared-count": _entry("coordination:CuratorCounter", weakness=ADDS_TWICE),
+    "curator-atomic-long": _entry("coordination:CuratorCounter", weakness=ADDS_TWICE),
 }
 
 CURATOR_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
@@ -61,11 +75,19 @@ CURATOR_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
 }
 
 CURATOR_DOUBLE_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-double-barrier": _entry("coordination:CuratorDoubleBarrier"),
+    "curator-double-barrier": _entry(
+        "coordination:CuratorDoubleBarrier",
+        weakness="after any event of a watch, enter no longer looks how many have come, or waits "
+        "without its timeout (apache/curator#1290)",
+    ),
 }
 
 CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
-    "curator-simple-queue": _entry("coordination:CuratorSimpleQueue"),
+    "curator-simple-queue": _entry(
+        "coordination:CuratorSimpleQueue",
+        weakness="a create or delete whose reply is lost is retried: the element is there twice, "
+        "or another one is taken in its place",
+    ),
 }
 
 CURATOR_VIEWS: Final[Mapping[str, OtherSystemEntry]] = {
