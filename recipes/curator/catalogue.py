@@ -6,7 +6,6 @@ from typing import Final
 from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.recipes.servers import ZOOKEEPER
 
-
 DEAD_NODE: Final = (
     "a node of the client's previous session that the servers have not removed yet counts as its "
     "own: the client is granted what it soon loses, and is not told (CURATOR-604)"
