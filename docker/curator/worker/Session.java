@@ -8,6 +8,11 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.framework.state.ConnectionStateListener;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.curator.utils.DefaultZookeeperFactory;
+import org.apache.curator.utils.ZookeeperFactory;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ZKClientConfig;
 
 /** One client of Curator, and what it says of its session. */
 final class Session {
@@ -19,6 +24,7 @@ final class Session {
 
     final CuratorFramework curator;
     private final ConnectionStateListener listener;
+    private volatile ZooKeeper handle;
     private volatile String announced;
 
     /**
@@ -35,6 +41,7 @@ final class Session {
                         // goes past the links.
                         .ensembleProvider(new FixedEnsembleProvider(hosts, false))
                         .ensembleTracker(false)
+                        .zookeeperFactory(new KeptHandle())
                         .sessionTimeoutMs(timeoutMs)
                         .connectionTimeoutMs(timeoutMs)
                         .retryPolicy(
@@ -58,12 +65,9 @@ final class Session {
 
     /** The present session in hexadecimal; the latest one that was announced if there is none. */
     String current() {
-        try {
-            long id = curator.getZookeeperClient().getZooKeeper().getSessionId();
-            return id == 0 ? announced : hex(id);
-        } catch (Exception disconnected) { // what getZooKeeper declares
-            return announced;
-        }
+        ZooKeeper now = handle;
+        long id = now == null ? 0 : now.getSessionId();
+        return id == 0 ? announced : hex(id);
     }
 
     /** Closes the session; its last changes of state are not told any more. */
@@ -74,5 +78,30 @@ final class Session {
 
     static String hex(long id) {
         return "0x" + Long.toHexString(id);
+    }
+
+    /**
+     * Keeps Curator's latest handle. To ask Curator for it may end a connection attempt, or take an
+     * exception that was meant for somebody else.
+     */
+    private final class KeptHandle implements ZookeeperFactory {
+        private final ZookeeperFactory usual = new DefaultZookeeperFactory();
+
+        @Override
+        public ZooKeeper newZooKeeper(String hosts, int timeoutMs, Watcher watcher, boolean readOnly)
+                throws Exception {
+            return handle = usual.newZooKeeper(hosts, timeoutMs, watcher, readOnly);
+        }
+
+        @Override
+        public ZooKeeper newZooKeeper(
+                String hosts,
+                int timeoutMs,
+                Watcher watcher,
+                boolean readOnly,
+                ZKClientConfig settings)
+                throws Exception {
+            return handle = usual.newZooKeeper(hosts, timeoutMs, watcher, readOnly, settings);
+        }
     }
 }
