@@ -98,9 +98,10 @@ def test_sound_ones_keep_their_promises_under_all_faults(rumpus, name):
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in WEAK])
-def test_weak_ones_run(rumpus, name):
+def test_weak_ones_are_judged(rumpus, name):
     code, broken, _ = run(rumpus, name)
-    assert code == (1 if broken else code) != 5
+    assert (code == 1) == bool(broken)
+    assert code in (0, 1, 3)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in FAULTY])
