@@ -71,6 +71,11 @@ CURATOR_COUNTERS: Final[Mapping[str, OtherSystemEntry]] = {
 
 CURATOR_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-barrier": _entry("coordination:CuratorBarrier"),
+    "curator-barrier-ignores-timeouts": _entry(
+        "coordination:CuratorBarrier",
+        "its user ignores what waitOnBarrier returns: false if the time is over",
+        frozenset({"early-entry"}),
+    ),
 }
 
 CURATOR_DOUBLE_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
@@ -91,4 +96,9 @@ CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
 
 CURATOR_VIEWS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-path-cache": _entry("coordination:CuratorPathCache"),
+    "curator-path-cache-copied-once": _entry(
+        "coordination:CuratorPathCache",
+        "its user copies the view once, and never asks for it again",
+        frozenset({"stale-view"}),
+    ),
 }

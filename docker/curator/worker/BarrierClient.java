@@ -15,9 +15,12 @@ final class BarrierClient extends KeyedClient {
 
     private final List<DistributedBarrier> barriers = new ArrayList<>();
     private final List<PatientCall<Boolean>> left = new ArrayList<>();
+    private final boolean heedsTimeouts;
 
-    BarrierClient(ClientContext context) {
+    /** Without {@code heedsTimeouts} a mutant: it takes a wait that timed out for one that passed. */
+    BarrierClient(ClientContext context, boolean heedsTimeouts) {
         super(OVERDUE_S);
+        this.heedsTimeouts = heedsTimeouts;
         for (int key = 0; key < BARRIERS; key++) {
             String path = context.path() + "/" + key;
             barriers.add(new DistributedBarrier(context.session().curator, path));
@@ -63,7 +66,7 @@ final class BarrierClient extends KeyedClient {
                                     Values.millis(timeout), TimeUnit.MILLISECONDS);
                         });
         try {
-            if (!call.result(endless ? timeout : timeout + OVERDUE_S)) {
+            if (!call.result(endless ? timeout : timeout + OVERDUE_S) && heedsTimeouts) {
                 throw new NotDone("timed out");
             }
         } catch (PatientCall.StillRunning running) {

@@ -21,10 +21,14 @@ final class PathCacheClient implements WorkloadClient {
 
     private final CuratorFramework curator;
     private final String path;
+    private final boolean asksAgain;
     private PathChildrenCache cache;
+    private Map<String, ChildData> copy = Map.of();
     private long number;
 
-    PathCacheClient(ClientContext context) {
+    /** Without {@code asksAgain} a mutant: it keeps the first copy of the view that has nodes. */
+    PathCacheClient(ClientContext context, boolean asksAgain) {
+        this.asksAgain = asksAgain;
         curator = context.session().curator;
         path = context.path();
     }
@@ -89,12 +93,16 @@ final class PathCacheClient implements WorkloadClient {
     }
 
     private Map<String, ChildData> shown() {
+        if (!asksAgain && !copy.isEmpty()) {
+            return copy;
+        }
         Map<String, ChildData> shown = new HashMap<>();
         if (cache != null) {
             for (ChildData each : cache.getCurrentData()) {
                 shown.put(each.getPath().substring(path.length() + 1), each);
             }
         }
+        copy = shown;
         return shown;
     }
 
@@ -151,6 +159,7 @@ final class PathCacheClient implements WorkloadClient {
         if (cache != null) {
             cache.close();
             cache = null;
+            copy = Map.of();
         }
     }
 }

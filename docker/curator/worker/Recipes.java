@@ -13,14 +13,21 @@ final class Recipes {
                     Map.entry("curator-read-write", ReadWriteContender::new),
                     Map.entry("curator-leader-latch", LatchContender::new),
                     Map.entry("curator-leader-selector", SelectorContender::new),
-                    Map.entry("curator-path-cache", PathCacheClient::new),
+                    Map.entry(
+                            "curator-path-cache", context -> new PathCacheClient(context, true)),
+                    Map.entry(
+                            "curator-path-cache-copied-once",
+                            context -> new PathCacheClient(context, false)),
                     Map.entry(
                             "curator-shared-count",
                             context -> new CounterClient(context, SharedCounter::new)),
                     Map.entry(
                             "curator-atomic-long",
                             context -> new CounterClient(context, AtomicCounter::new)),
-                    Map.entry("curator-barrier", BarrierClient::new),
+                    Map.entry("curator-barrier", context -> new BarrierClient(context, true)),
+                    Map.entry(
+                            "curator-barrier-ignores-timeouts",
+                            context -> new BarrierClient(context, false)),
                     Map.entry("curator-simple-queue", QueueClient::new),
                     Map.entry("curator-double-barrier", DoubleBarrierClient::new),
                     Map.entry("curator-mutex-ignores-state", IgnoringMutexContender::new),
