@@ -1,5 +1,6 @@
 """Curator's recipes: what the catalogue and the worker say of each other, refusals, and runs."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -78,7 +79,7 @@ def test_a_thread_of_a_real_process_cannot_be_stalled(rumpus):
 def run(rumpus, name, *options):
     family = ENTRIES[name][0].name
     answer = rumpus("run", family, "--recipe", name, *options, "--json")
-    found = answer.json()
+    found = json.loads(answer.out)
     return answer.code, {each["kind"] for each in found["anomalies"] if each["promised"]}, found
 
 
