@@ -1,8 +1,8 @@
 """How the processes of containers reach the control process, and what becomes of them."""
 
 import contextlib
+import os
 import socket
-import threading
 import time
 
 import pytest
@@ -48,6 +48,9 @@ def test_nobody_else_is(door):
 
 
 @pytest.mark.docker
+@pytest.mark.skipif(
+    not os.environ.get("RUMPUS_FULL_CHECKS"), reason="a quarter of a minute: make test-full runs it"
+)
 def test_a_container_is_paused_killed_and_started_again(tmp_path):
     engine = connect()
     image = ensure_node_image(engine, system="curator")
