@@ -88,4 +88,3 @@ def test_a_container_is_paused_killed_and_started_again(tmp_path):
         workers.stop()
     assert engine.containers.list(all=True, filters=chosen) == []
     assert "Starting" in (tmp_path / "c0.log").read_text()
-    assert threading.active_count() < 20
