@@ -1,5 +1,6 @@
 """Recipes for servers that are not ZooKeeper's: refusals, records, and runs on real servers."""
 
+import json
 import os
 
 import pytest
@@ -69,7 +70,9 @@ def test_a_missing_library_ends_a_run_with_code_4(rumpus, monkeypatch):
 
 def run(rumpus, *options):
     answer = rumpus("run", "lock", *options, "--json")
-    return answer.code, {each["kind"] for each in answer.json()["anomalies"] if each["promised"]}
+    return answer.code, {
+        each["kind"] for each in json.loads(answer.out)["anomalies"] if each["promised"]
+    }
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in SOUND])

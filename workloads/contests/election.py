@@ -19,6 +19,7 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.curator.catalogue import CURATOR_ELECTIONS
 from rumpus.recipes.election.catalogue import ELECTIONS
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, Line
 from rumpus.recipes.znodes.znode_access import ZnodeAccess
@@ -131,6 +132,7 @@ class ElectionWorkload(ContentionWorkload):
 
     name = "election"
     catalogue = ELECTIONS
+    elsewhere = CURATOR_ELECTIONS
     adapter = OwnElection
     model = "leader-election"
     main = "campaign"
