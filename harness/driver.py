@@ -82,8 +82,8 @@ class Progress(msgspec.Struct):
 class Driver:
     """Drives one run from its first operation to its last.
 
-    ``watch_events`` counts the watch events recorded so far, by client. ``kazoo`` is the version of
-    kazoo that the clients have loaded, None before the first is open.
+    ``watch_events`` counts the watch events recorded so far, by client. ``library`` is the
+    version of the client library that they have loaded, None before the first is open.
 
     Args:
         witness: the protected resource.
@@ -116,7 +116,7 @@ class Driver:
     ) -> None:
         self.progress = Progress()
         self.watch_events: Counter[int] = Counter()
-        self.kazoo: str | None = None
+        self.library: str | None = None
         self._witness = witness
         self._links = links
         self._sink = sink
@@ -343,7 +343,7 @@ class Driver:
                 self._links.refuse_session(report.session, report.how)
                 self._pool.send(client, Refused())
             elif isinstance(report, Ready):
-                self.kazoo = report.kazoo
+                self.library = report.library
                 if client in self._opening:
                     self._opening.discard(client)
                 else:

@@ -108,8 +108,8 @@ class Status:
     step: str = "begins"
     progress: Progress = field(default_factory=Progress)
     leader: str | None = None
-    kazoo: str | None = None
-    """The version of kazoo that the clients have loaded; None before they are open."""
+    library: str | None = None
+    """The version of the client library that clients have loaded; None before they are open."""
     origin: int = 0
     anchors: list[dict[str, int]] = field(default_factory=list)
     """Readings of the monotonic and the wall clock whenever one had moved against the other."""
@@ -237,7 +237,7 @@ def _drive(
     breaker = make_nemesis(ensemble, links, pool, roles)
     stack.callback(breaker.close)
     driver.open(pool)
-    status.kazoo = driver.kazoo
+    status.library = driver.library
     if stop_requested():
         return
     step(f"load for {run.time_limit:g} s")

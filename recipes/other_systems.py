@@ -1,4 +1,4 @@
-"""Entries of recipes for servers that are not ZooKeeper's.
+"""Entries of recipes for servers that are not ZooKeeper's, or for clients not in Python.
 
 Their modules need libraries that not everybody has, so they are imported when they are used.
 """
@@ -17,17 +17,19 @@ class MissingLibrary(NotDone):
 
 @dataclass(frozen=True)
 class OtherSystemEntry:
-    """A recipe of another system.
+    """A recipe of another system, or one of ZooKeeper whose clients are not written in Python.
 
     Args:
         place: ``module:class``; the module is one of ``rumpus.recipes``.
         system: what servers it needs, a name of ``harness.docker.systems``.
-        library: the module by which it speaks to them; also the name of the extra by which rumpus
-            installs it, unless ``extra`` is given.
+        library: the module by which it speaks to them, empty if none is needed here; also the
+            name of the extra by which rumpus installs it, unless ``extra`` is given.
         mistake: a mutant's known mistake, in words; empty for a recipe without one.
         expected: the kinds of anomaly by which the checker detects the mistake.
         extra: the extra (``rumpus[extra]``).
         weakness: why a recipe that is no mutant cannot keep what it promises; empty if it can.
+        client_image: the folder of ``docker/`` with the image of its clients; empty if they are
+            processes of Python.
     """
 
     place: str
@@ -37,6 +39,7 @@ class OtherSystemEntry:
     expected: frozenset[str] = frozenset()
     extra: str = ""
     weakness: str = ""
+    client_image: str = ""
 
     @property
     def faulty(self) -> bool:
@@ -46,7 +49,7 @@ class OtherSystemEntry:
     @property
     def missing(self) -> str:
         """What has to be installed before it can be used, in words; empty if nothing."""
-        if find_spec(self.library) is not None:
+        if not self.library or find_spec(self.library) is not None:
             return ""
         return (
             f"needs {self.library} to speak to {self.system}: install "

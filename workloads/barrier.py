@@ -19,6 +19,7 @@ from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, until_ok
 from rumpus.recipes.barrier.catalogue import BARRIERS
 from rumpus.recipes.barrier.node_barrier import Barrier
+from rumpus.recipes.curator.catalogue import CURATOR_BARRIERS
 from rumpus.workloads.framework.checks import at_least, follows, of_history
 from rumpus.workloads.framework.operation import Failed, operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
@@ -69,6 +70,7 @@ class BarrierWorkload(Workload):
 
     name = "barrier"
     catalogue = BARRIERS
+    elsewhere = CURATOR_BARRIERS
     adapter = OwnBarrier
     model = "gate"
     main = "wait"

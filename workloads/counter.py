@@ -17,6 +17,7 @@ from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.counter.catalogue import COUNTERS
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
+from rumpus.recipes.curator.catalogue import CURATOR_COUNTERS
 from rumpus.workloads.framework.checks import at_least, everybody_at_the_end, follows, of_history
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
@@ -52,6 +53,7 @@ class CounterWorkload(Workload):
 
     name = "counter"
     catalogue = COUNTERS
+    elsewhere = CURATOR_COUNTERS
     adapter = OwnCounter
     model = "counter"
     main = "add"

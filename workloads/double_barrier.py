@@ -24,6 +24,7 @@ from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once
+from rumpus.recipes.curator.catalogue import CURATOR_DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
@@ -93,6 +94,7 @@ class DoubleBarrierWorkload(Workload):
 
     name = "double-barrier"
     catalogue = DOUBLE_BARRIERS
+    elsewhere = CURATOR_DOUBLE_BARRIERS
     adapter = OwnDoubleBarrier
     model = "double-barrier"
     main = "enter"

@@ -19,6 +19,7 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import look_until
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
+from rumpus.recipes.curator.catalogue import CURATOR_VIEWS
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session
 from rumpus.recipes.view.catalogue import VIEWS
@@ -96,6 +97,7 @@ class ViewWorkload(Workload):
 
     name = "view"
     catalogue = VIEWS
+    elsewhere = CURATOR_VIEWS
     adapter = OwnView
     model = "watch"
     main = "follow"

@@ -204,7 +204,7 @@ class ClientBody:
         if self._workload is not None and not self._broken:
             # Only an outcome is unknown: the client keeps its session, as an application would.
             self._process = process
-            self._send(Ready(process, connected=True, kazoo=kazoo_version))
+            self._send(Ready(process, connected=True, library=kazoo_version))
             return
         self._close()
         if self._failures > MOST_FAILURES:
@@ -234,7 +234,7 @@ class ClientBody:
         self._workload = self._build(context)
         if self._kazoo is not None:
             connected = bool(self._hosts) and self._kazoo.start_async().wait(CONNECT_PATIENCE_S)
-        self._send(Ready(process, connected=connected, kazoo=kazoo_version))
+        self._send(Ready(process, connected=connected, library=kazoo_version))
 
     def _new_kazoo(self) -> KazooClient:
         """A client that has not been started."""

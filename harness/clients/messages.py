@@ -52,13 +52,13 @@ Command = Open | Perform | Acted | Refused
 class Ready(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     """The client is open as this process.
 
-    ``connected`` tells whether it has a session yet; ``kazoo`` is the version of kazoo that it has
-    loaded.
+    ``connected`` tells whether it has a session yet; ``library`` is the version of the client
+    library (kazoo, Curator) that it has loaded.
     """
 
     process: int
     connected: bool
-    kazoo: str
+    library: str
 
 
 class Record(msgspec.Struct, frozen=True, tag=True, tag_field="message"):

@@ -29,7 +29,8 @@ class ClientSpec:
     ``build`` is ``module:function`` (see ``worker.Assignment``). ``library`` is a directory that
     has the kazoo of the clients, and what it needs; None: the installed one. ``handler`` is one of
     ``handlers.HANDLERS``. ``system`` says what the servers are: with ZooKeeper's a client has a
-    kazoo client, with others their addresses.
+    kazoo client, with others their addresses. ``image`` is the folder of ``docker/`` with the
+    image whose containers are the clients; empty: they are processes of Python.
     """
 
     build: str
@@ -38,6 +39,7 @@ class ClientSpec:
     library: Path | None = None
     handler: str = HANDLERS[0]
     system: str = ZOOKEEPER
+    image: str = ""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ class Recipe(Protocol):
     """Static facts about a recipe: what it promises, and where its contenders queue, if they do.
 
     A recipe for servers that are not ZooKeeper's names their ``system`` (see ``system_of``), and as
-    ``library`` the distribution of the package index by which it speaks to them.
+    ``library`` the distribution of the package index by which it speaks to them. A recipe whose
+    clients are not written in Python names their ``client_image`` (see ``client_image_of``).
     """
 
     promises: ClassVar[Promises]
@@ -42,3 +43,8 @@ class Recipe(Protocol):
 def system_of(recipe: type[Recipe]) -> str:
     """What servers a recipe is for: a name of ``harness.docker.systems``."""
     return str(getattr(recipe, "system", ZOOKEEPER))
+
+
+def client_image_of(recipe: type[Recipe]) -> str:
+    """The folder of ``docker/`` with the image of a recipe's clients; empty for those in Python."""
+    return str(getattr(recipe, "client_image", ""))

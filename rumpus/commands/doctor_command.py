@@ -19,6 +19,7 @@ from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.registry import FAULTS
+from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.version import __version__
 from rumpus.workloads.registry import WORKLOADS
 
@@ -70,8 +71,10 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         say(good=there, what="node image", detail=detail)
         words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
         say(good=not left, what="leftovers", detail=words)
-        for system, missing in other_systems().items():
-            image = image_tag(SYSTEMS[system].server(1).image)
+        images = {system: SYSTEMS[system].server(1).image for system in other_systems()}
+        images |= {image: image for image in client_images()}
+        for system, folder in images.items():
+            missing, image = other_systems().get(system, ""), image_tag(folder)
             here = "is there" if image in tags else "is missing: the first run builds it"
             say(good=not missing, what=system, detail=missing or f"{image} {here}")
     finally:
@@ -87,11 +90,16 @@ def doctor_command(arguments: argparse.Namespace) -> int:
 
 def other_systems() -> dict[str, str]:
     """System -> what has to be installed to reach it, in words; empty if nothing."""
-    return {
-        entry.system: entry.missing
-        for workload in WORKLOADS.values()
-        for entry in workload.elsewhere.values()
-    }
+    return {entry.system: entry.missing for entry in _elsewhere() if not entry.client_image}
+
+
+def client_images() -> list[str]:
+    """The images of clients that are not written in Python, by their folders of ``docker/``."""
+    return sorted({entry.client_image for entry in _elsewhere()} - {""})
+
+
+def _elsewhere() -> list[OtherSystemEntry]:
+    return [entry for workload in WORKLOADS.values() for entry in workload.elsewhere.values()]
 
 
 def _disk(runs: Path, say: Callable[..., bool]) -> bool:

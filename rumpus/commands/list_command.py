@@ -79,6 +79,7 @@ def catalogue() -> dict[str, Any]:
                     {
                         "name": name,
                         "system": entry.system,
+                        "client_image": entry.client_image,
                         "faulty": entry.faulty,
                         "mistake": entry.mistake,
                         "expected": sorted(entry.expected),
@@ -195,7 +196,10 @@ def _print(document: dict[str, Any], console: Console) -> None:
                 say(f"[dim]{escape(promises['notes'])}[/]", 6)
         for recipe in workload["other_systems"]:
             faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
-            say(f"[bold]{recipe['name']}[/], on docker with {recipe['system']}{faulty}", 2)
+            how = f"on docker with {recipe['system']}"
+            if recipe["client_image"]:
+                how += f", by clients in containers of {recipe['client_image']}"
+            say(f"[bold]{recipe['name']}[/], {how}{faulty}", 2)
             if recipe["weakness"]:
                 say(f"[dim]cannot keep what it promises: {escape(recipe['weakness'])}[/]", 6)
             if recipe["missing"]:

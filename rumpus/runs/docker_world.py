@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rumpus.harness.clients.worker_pool import WorkerPool
+from rumpus.harness.docker.container_workers import ContainerWorkers
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
@@ -18,6 +20,9 @@ from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import ClockAnchor
 from rumpus.runs.world import RunOrder
 
+if TYPE_CHECKING:
+    from rumpus.harness.clients.workers import Workers
+
 
 class DockerWorld:
     """Where a run takes place, on docker; see ``rumpus.runs.world.World``.
@@ -29,6 +34,8 @@ class DockerWorld:
         tick_ms: the servers' ``tickTime``.
         say: called with a line for every step.
         system: what the servers are, a name of ``harness.docker.systems``.
+        client_image: the folder of ``docker/`` with the image of the clients; empty: they are
+            processes of Python.
     """
 
     kind = "docker"
@@ -42,8 +49,12 @@ class DockerWorld:
         tick_ms: int,
         say: Callable[[str], None],
         system: str = ZOOKEEPER,
+        client_image: str = "",
     ) -> None:
         self._say = say
+        self._run_id = run_id
+        self._client_image = client_image
+        self._workers: Callable[..., Workers] = WorkerPool
         self._ensemble = DockerEnsemble(
             run_id, nodes=nodes, image=image, tick_ms=tick_ms, system=system, report=say
         )
@@ -64,6 +75,9 @@ class DockerWorld:
                     self._say(f"removing what is left of {'; '.join(map(str, leftovers))}")
                     remove_leftovers(leftovers)
             ensure_node_image(engine, self._say)
+            if self._client_image:
+                tag = ensure_node_image(engine, self._say, self._client_image)
+                self._workers = partial(ContainerWorkers, run_id=self._run_id, image=tag)
             server = self._system.server(self._tick_ms)
             self.image = ensure_node_image(engine, self._say, server.image)
             if self._wanted is not None:
@@ -93,6 +107,7 @@ class DockerWorld:
                 status=order.status,
                 step=self._say,
                 stop_requested=order.stop_requested,
+                workers=self._workers,
             )
         order.note_clocks()
         order.record.clock_anchors.append(self._read_clocks())

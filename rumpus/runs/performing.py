@@ -30,7 +30,7 @@ from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, SOUND, register
 from rumpus.nemesis.swarm import PROFILES, swarm_plan
-from rumpus.recipes.contests.interfaces import Recipe, system_of
+from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.servers import ZOOKEEPER
@@ -93,8 +93,11 @@ class PreparedRun:
         self._name = name
         self._recipe = _recipe(self.workload, settings, name)
         self._system = system_of(self._recipe)
+        self._client_image = client_image_of(self._recipe)
         if self._system != ZOOKEEPER:
             self._settings = settings = _for_other_system(settings, self._system)
+        elif self._client_image:
+            self._settings = settings = _for_client_image(settings, self._client_image)
         choice = choose_ensemble(settings.ensemble, settings.image)
         _check_handler(settings.handler, choice)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
@@ -111,7 +114,9 @@ class PreparedRun:
             self._plan = _checked(plan, settings)
         self._directed = bool(plan or settings.plan or settings.swarm)
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
-        self._world = _world(settings, choice, self.seed, self._id, say, self._system)
+        self._world = _world(
+            settings, choice, self.seed, self._id, say, self._system, self._client_image
+        )
         self._world.prepare(self._plan)
 
     def perform(
@@ -165,8 +170,8 @@ class PreparedRun:
                         raise
                     raise UsageError(f"{crash}. {self._name} must not end its process") from crash
             record.interrupted = interrupted()
-            if self._system == ZOOKEEPER:
-                record.versions["kazoo"] = status.kazoo or record.versions["kazoo"]
+            if self._system == ZOOKEEPER and status.library is not None:
+                record.versions[self._client_image or "kazoo"] = status.library
             directory.write_record(record)
             _seal(directory, self._say)
         return directory
@@ -195,6 +200,8 @@ class PreparedRun:
         if self._system != ZOOKEEPER:
             library = str(self._recipe.library)  # type: ignore[attr-defined]  # as Recipe says
             return {library: version(library)}
+        if self._client_image:
+            return {}  # known once a client runs
         more = {greenlets: version(greenlets)} if greenlets else {}
         return {"kazoo": self._kazoo_version, **more}
 
@@ -233,6 +240,7 @@ class PreparedRun:
                 **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
                 **({"handler": greenlets} if greenlets else {}),
                 **({} if self._system == ZOOKEEPER else {"system": self._system}),
+                **({"client_image": self._client_image} if self._client_image else {}),
                 **self._world.options,
             },
             clock_anchors=[anchor],
@@ -426,6 +434,7 @@ def _world(
     run_id: str,
     say: Callable[[str], None],
     system: str,
+    client_image: str,
 ) -> World:
     preemption = settings.preemption
     if choice.kind != "sim" and preemption != "auto":
@@ -457,6 +466,7 @@ def _world(
         tick_ms=TICK_MS,
         say=say,
         system=system,
+        client_image=client_image,
     )
 
 
@@ -475,6 +485,28 @@ def _for_other_system(settings: RunSettings, system: str) -> RunSettings:
             raise UsageError(f"{alone}, so it takes no --{words}, which is for ZooKeeper")
     nodes = settings.nodes if "nodes" in settings.fixed else SYSTEMS[system].nodes
     return replace(settings, ensemble="docker", nodes=nodes)
+
+
+def _for_client_image(settings: RunSettings, image: str) -> RunSettings:
+    """The settings of a run whose clients are containers: on real servers.
+
+    Raises:
+        UsageError: something was asked for that only clients in Python have.
+    """
+    alone = f"the clients of {settings.workload} / {settings.recipe} run in containers of {image}"
+    if settings.ensemble == "sim":
+        raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
+    given = {
+        "kazoo": settings.kazoo is not None,
+        "handler": settings.handler != HANDLERS[0],
+        "swarm": settings.swarm is not None,
+        "usage": bool(settings.usage),
+        "server-mutant": settings.server_mutant is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise UsageError(f"{alone}, so it takes no --{option}: clients in Python do")
+    return replace(settings, ensemble="docker")
 
 
 def _check_handler(handler: str, choice: Choice) -> None:

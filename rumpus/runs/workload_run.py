@@ -10,7 +10,7 @@ from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.run import Run
-from rumpus.recipes.contests.interfaces import system_of
+from rumpus.recipes.contests.interfaces import client_image_of, system_of
 from rumpus.workloads.framework.workload import Workload
 
 
@@ -47,6 +47,7 @@ def workload_run(
             library,
             handler,
             system_of(context.recipe),
+            client_image_of(context.recipe),
         ),
         count=context.clients,
         words=workload.words,

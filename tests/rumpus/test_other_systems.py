@@ -12,10 +12,16 @@ from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.nemesis.plan import load_plan
 from rumpus.recipes.lock.on_other_systems import OTHER_LOCKS
 from rumpus.recipes.other_systems import MissingLibrary, OtherSystemEntry
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.run_directory import RunDirectory
 from rumpus.workloads.registry import WORKLOADS
 
-ENTRIES = [(workload.name, name) for workload in WORKLOADS.values() for name in workload.elsewhere]
+ENTRIES = [
+    (workload.name, name)
+    for workload in WORKLOADS.values()
+    for name, entry in workload.elsewhere.items()
+    if entry.system != ZOOKEEPER
+]
 
 
 def entry_of(family: str, name: str) -> OtherSystemEntry:

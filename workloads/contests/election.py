@@ -19,6 +19,7 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.curator.catalogue import CURATOR_ELECTIONS
 from rumpus.recipes.election.catalogue import ELECTIONS
 from rumpus.recipes.election.on_other_systems import OTHER_ELECTIONS
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, Line
@@ -138,7 +139,7 @@ class ElectionWorkload(ContentionWorkload):
 
     name = "election"
     catalogue = ELECTIONS
-    elsewhere = OTHER_ELECTIONS
+    elsewhere: ClassVar = {**OTHER_ELECTIONS, **CURATOR_ELECTIONS}
     adapter = OwnElection
     model = "leader-election"
     main = "campaign"

@@ -6,7 +6,7 @@ verifies those of the others. Where it has a fence, holders also write through i
 
 from collections import deque
 from contextlib import suppress
-from typing import Any, Final, TypedDict
+from typing import Any, ClassVar, Final, TypedDict
 
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
@@ -17,6 +17,7 @@ from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import NotHeld
+from rumpus.recipes.curator.catalogue import CURATOR_LOCKS
 from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.fenced_lock import FencedLock
 from rumpus.recipes.lock.on_other_systems import OTHER_LOCKS
@@ -95,7 +96,7 @@ class LockWorkload(ContentionWorkload):
 
     name = "lock"
     catalogue = LOCKS
-    elsewhere = OTHER_LOCKS
+    elsewhere: ClassVar = {**OTHER_LOCKS, **CURATOR_LOCKS}
     adapter = OwnLock
     model = "mutex"
     decider = "mutex"

@@ -13,6 +13,7 @@ from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.curator.catalogue import CURATOR_READ_WRITE_LOCKS
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
 from rumpus.recipes.read_write.read_write_lock import ReadWriteLock
 from rumpus.workloads.contests.contender import Contender, Grant, Work
@@ -99,6 +100,7 @@ class ReadWriteWorkload(ContentionWorkload):
 
     name = "read-write"
     catalogue = READ_WRITE_LOCKS
+    elsewhere = CURATOR_READ_WRITE_LOCKS
     adapter = OwnReadWriteLock
     model = "read-write-lock"
     contender = Side

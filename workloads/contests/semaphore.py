@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from rumpus.checker.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.script import Client
+from rumpus.recipes.curator.catalogue import CURATOR_SEMAPHORES
 from rumpus.recipes.semaphore.catalogue import SEMAPHORES
 from rumpus.workloads.contests.contender import Contender
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
@@ -16,6 +17,7 @@ class SemaphoreWorkload(ContentionWorkload):
 
     name = "semaphore"
     catalogue = SEMAPHORES
+    elsewhere = CURATOR_SEMAPHORES
     adapter = OwnSemaphore
     model = "semaphore"
     holding = Words(thing="permit")

@@ -1,5 +1,7 @@
 """Priority queues: like queues, but the most urgent element comes out first."""
 
+from typing import ClassVar
+
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client
 from rumpus.recipes.queue.catalogue import PRIORITY_QUEUES
@@ -15,6 +17,7 @@ class PriorityQueueWorkload(QueueWorkload):
 
     name = "priority-queue"
     catalogue = PRIORITY_QUEUES
+    elsewhere: ClassVar = {}
     model = "priority-queue"
     urgency = True
 

@@ -22,6 +22,7 @@ from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import Node, children_of, nodes_at, until_nothing_is_left
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Step, Steps, only, until_ok
+from rumpus.recipes.curator.catalogue import CURATOR_QUEUES
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.queue.catalogue import QUEUES
 from rumpus.recipes.queue.interfaces import Claim, QueueUnknown
@@ -105,6 +106,7 @@ class QueueWorkload(Workload):
 
     name = "queue"
     catalogue = QUEUES
+    elsewhere = CURATOR_QUEUES
     adapter = OwnQueue
     model = "fifo-queue"
     main = "dequeue"

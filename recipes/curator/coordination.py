@@ -1,0 +1,72 @@
+"""Curator's barriers, counters and its cache of a znode's children.
+
+The classes say what Curator's documentation promises. The clients are in ``docker/curator/worker``.
+"""
+
+from typing import ClassVar, Literal
+
+from rumpus.recipes.curator.contests import CuratorRecipe
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.queue.fifo_queue import AT_MOST_ONCE
+from rumpus.recipes.queue.interfaces import Delivery
+
+
+class Unqueued(CuratorRecipe):
+    """A recipe for which nobody queues."""
+
+    @classmethod
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - as of every recipe
+        """None."""
+        return None
+
+
+class CuratorCounter(Unqueued):
+    """``SharedCount``, or ``DistributedAtomicLong``."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset({"miscount", "stuck-waiter"}),
+        notes="A change that Curator calls unsuccessful was not made. What Curator reads may be "
+        "out of date: clients read by adding nothing.",
+    )
+
+
+class CuratorBarrier(Unqueued):
+    """``DistributedBarrier``."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset({"early-entry", "stuck-waiter", "early-timeout"}),
+        notes="A wait that threw an exception is repeated, as Curator's users have to do.",
+    )
+
+
+class CuratorDoubleBarrier(Unqueued):
+    """``DistributedDoubleBarrier``, a new one for each round."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset(
+            {"early-entry", "early-exit", "false-exit", "unaware-holder", "stuck-waiter"}
+        ),
+        notes="Curator promises nothing about a second round. Clients remove the node of a member "
+        "that did not get in.",
+    )
+
+
+class CuratorSimpleQueue(Unqueued):
+    """``SimpleDistributedQueue``."""
+
+    delivery: ClassVar[Delivery] = "at-most-once"
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_MOST_ONCE | {"out-of-order"},
+        notes="An element is removed before its consumer works on it. To find nothing says "
+        "nothing: Curator may ask a server that lags.",
+    )
+
+
+class CuratorPathCache(Unqueued):
+    """``PathChildrenCache``, with data."""
+
+    follows: ClassVar[Literal["tree"]] = "tree"
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset({"stale-view"}),
+        notes="The view may lag and skip states; in the end it shows what the servers hold.",
+    )

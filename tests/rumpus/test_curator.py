@@ -1,0 +1,115 @@
+"""Curator's recipes: what the catalogue and the worker say of each other, refusals, and runs."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from rumpus.harness.docker.image import build_context
+from rumpus.workloads.barrier import KEEPERS
+from rumpus.workloads.contests.semaphore import SemaphoreWorkload
+from rumpus.workloads.registry import WORKLOADS
+
+ENTRIES = {
+    name: (workload, entry)
+    for workload in WORKLOADS.values()
+    for name, entry in workload.elsewhere.items()
+    if entry.client_image
+}
+SOUND = [name for name, (_, each) in ENTRIES.items() if not each.faulty and not each.weakness]
+WEAK = [name for name, (_, each) in ENTRIES.items() if each.weakness]
+FAULTY = [name for name, (_, each) in ENTRIES.items() if each.faulty]
+
+full = [
+    pytest.mark.docker,
+    pytest.mark.skipif(
+        not os.environ.get("RUMPUS_FULL_CHECKS"), reason="minutes: make test-full runs it"
+    ),
+]
+
+
+def java(name):
+    return Path(build_context("curator") / "worker" / f"{name}.java").read_text()
+
+
+def test_the_worker_has_every_recipe_and_no_other():
+    assert set(re.findall(r'"(curator-[a-z-]+)"', java("Recipes"))) == ENTRIES.keys()
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_entry_can_be_loaded(name):
+    workload, entry = ENTRIES[name]
+    recipe = workload.recipe_of(name)
+    assert recipe.client_image == entry.client_image == "curator"
+    assert entry.missing == "", "nothing is needed on this host"
+    assert entry.expected <= recipe.promises.prevents, "a mutant breaks what it promises"
+    assert bool(entry.expected) == entry.faulty
+
+
+def test_numbers_that_the_worker_repeats():
+    assert f"PERMITS = {SemaphoreWorkload.permits};" in java("SemaphoreContender")
+    assert f"BARRIERS = {KEEPERS};" in java("BarrierClient")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--ensemble", "sim"], "which is not simulated: leave --ensemble sim out"),
+        (["--kazoo", "2.9.0"], "takes no --kazoo"),
+        (["--handler", "gevent"], "takes no --handler"),
+        (["--usage", "tries=0.5"], "takes no --usage"),
+        (["--swarm"], "takes no --swarm"),
+        (["--server-mutant", "x"], "takes no --server-mutant"),
+    ],
+)
+def test_what_only_clients_in_python_have_is_refused(rumpus, options, says):
+    answer = rumpus("run", "lock", "--recipe", "curator-mutex", *options)
+    assert answer.code == 2
+    assert says in " ".join(answer.err.split())
+
+
+def test_a_thread_of_a_real_process_cannot_be_stalled(rumpus):
+    answer = rumpus("run", "lock", "--recipe", "curator-mutex", "--nemesis", "client-stall")
+    assert answer.code == 4
+    assert "client-stall: the docker ensemble does not offer it" in " ".join(answer.err.split())
+
+
+def run(rumpus, name, *options):
+    family = ENTRIES[name][0].name
+    answer = rumpus("run", family, "--recipe", name, *options, "--json")
+    found = json.loads(answer.out)
+    return answer.code, {each["kind"] for each in found["anomalies"] if each["promised"]}, found
+
+
+@pytest.mark.docker
+def test_a_run(rumpus):
+    options = ["--nodes", "1", "--clients", "2", "--time-limit", "4", "--nemesis", "none"]
+    code, broken, found = run(rumpus, "curator-mutex", *options)
+    assert (code, broken) == (0, set())
+    assert found["versions"]["curator"] == "5.4.0"
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in SOUND])
+def test_sound_ones_keep_their_promises_under_all_faults(rumpus, name):
+    code, broken, _ = run(rumpus, name)
+    assert broken == set()
+    assert code in (0, 3), "the servers' logs or the luck of the seed may leave it open"
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in WEAK])
+def test_weak_ones_are_judged(rumpus, name):
+    code, broken, _ = run(rumpus, name)
+    assert (code == 1) == bool(broken)
+    assert code in (0, 1, 3)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in FAULTY])
+def test_mutants_are_caught(rumpus, name):
+    for _ in range(3):
+        code, broken, _ = run(rumpus, name, "--nemesis", "client-partition")
+        if ENTRIES[name][1].expected <= broken:
+            assert code == 1
+            return
+    pytest.fail(f"{name} was not caught in three runs")
