@@ -86,7 +86,12 @@ def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
         left_out.append(f"--handler {settings.handler}: simulated clients have threads")
     return LiftedRun(
         settings=replace(
-            settings, ensemble="sim", image=None, handler=HANDLERS[0], preemption="auto"
+            settings,
+            ensemble="sim",
+            image=None,
+            zookeeper=None,
+            handler=HANDLERS[0],
+            preemption="auto",
         ),
         plan=FaultPlan(version=1, entries=tuple(entries), punctual=outcome.plan.punctual),
         seen=seen,

@@ -97,7 +97,11 @@ def _versions(
         UsageError: there are none.
     """
     if arguments.images is not None:
-        return _listed(arguments.images), lambda image: {"ensemble": "docker", "image": image}
+        return _listed(arguments.images), lambda image: {
+            "ensemble": "docker",
+            "image": image,
+            "zookeeper": None,
+        }
     text: str = arguments.kazoo
     # A directory may be in the one above: ../kazoo.
     if ".." in text and "/" not in text:

@@ -29,7 +29,13 @@ def test_random_plans_are_aimed_at_expiries_and_changes_of_leader():
 def test_kinds_are_usual_where_the_ensemble_offers_what_they_need():
     assert len(EVERYWHERE) == 6
     assert (*EVERYWHERE, "follower-lag") == SIMULATED
-    assert set(FAULTS) - set(SOUND) == {"file-lie", "reseed", "client-frame", "client-switch"}
+    assert set(FAULTS) - set(SOUND) == {
+        "file-lie",
+        "reseed",
+        "client-frame",
+        "client-switch",
+        "rolling-upgrade",
+    }
     assert {kind for kind, fault in FAULTS.items() if not fault.sound} == {"file-lie"}
 
 

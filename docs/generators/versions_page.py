@@ -1,0 +1,132 @@
+"""Generates the table of ``docs/versions.md``: every family on every version of ZooKeeper.
+
+``python -m docs.generators.versions_page docs/versions.md`` performs a run on docker for each
+family and each version, one after the other (one to two hours), and updates the page. ``--keep
+DIR`` leaves the runs there; a run that is there already is not performed again, and what is missing
+after ``--minutes``, or of versions that ``--versions`` leaves out, has an empty cell.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from docs.generators.marked_page import table_row, with_part
+from rumpus.checker.every_run.errors import UNIMPLEMENTED
+from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES
+from rumpus.workloads.registry import WORKLOADS
+
+LOAD_S: Final = 15
+SEED: Final = 11
+
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "lock": "kazoo",
+    "election": "kazoo",
+    "read-write": "kazoo",
+    "semaphore": "kazoo",
+}
+"""Family -> a recipe that needs no request of 3.5, for versions that lack what the first needs."""
+
+
+def results(family: str, recipe: str, version: str, runs: Path) -> dict[str, Any] | None:
+    """The results of a run that was performed; None if it was not."""
+    found = sorted((runs / version / recipe).absolute().glob(f"{family}/2*/results.json"))
+    if not found:
+        return None
+    document: dict[str, Any] = json.loads(found[-1].read_text())
+    return document
+
+
+def perform(family: str, recipe: str, version: str, runs: Path) -> None:
+    """Perform a run.
+
+    Raises:
+        RuntimeError: it could not be performed; the message has its last words.
+    """
+    command = [
+        *(sys.executable, "-m", "rumpus.program", "run", family, "--recipe", recipe),
+        *("--zookeeper", version, "--ensemble", "docker", "--time-limit", str(LOAD_S)),
+        *("--seed", str(SEED), "--runs", str((runs / version / recipe).absolute()), "--json"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1, 3):
+        raise RuntimeError(f"{family} on {version}: {done.stderr[-2000:]}")
+
+
+def lacks(result: Mapping[str, Any]) -> bool:
+    """Whether the servers did not know a request of the recipe."""
+    return any("do not know" in reason for reason in result["reasons"])
+
+
+def cell(recipe: str, first: str, result: Mapping[str, Any] | None) -> str:
+    """What a run found, in words; empty if there was none."""
+    if result is None:
+        return ""
+    name = "" if recipe == first else f"`{recipe}`: "
+    if lacks(result):
+        return f"needs 3.5 (`{UNIMPLEMENTED}`)"
+    broken = [each for each in result["anomalies"] if each["promised"]]
+    kinds = ", ".join(f"`{each['kind']}` {each['count']}" for each in broken)
+    return name + (kinds or str(result["outcome"]))
+
+
+def table(obtain: Callable[[str, str, str], Mapping[str, Any] | None]) -> str:
+    """The table, a row for each family and a column for each version.
+
+    Args:
+        obtain: the results of a run, given its family, recipe and version; None if there are none.
+    """
+    rows = [("family", "recipe", *DEBIAN_RELEASES), ("---",) * (2 + len(DEBIAN_RELEASES))]
+    for family, workload in WORKLOADS.items():
+        first = next(iter(workload.catalogue))
+        cells = []
+        for version in DEBIAN_RELEASES:
+            recipe = first
+            result = obtain(family, recipe, version)
+            if result is not None and lacks(result) and family in ELSEWHERE:
+                recipe = ELSEWHERE[family]
+                result = obtain(family, recipe, version)
+            cells.append(cell(recipe, first, result))
+        rows.append((f"`{family}`", f"`{first}`", *cells))
+    return "".join(f"{table_row(each)}\n" for each in rows)
+
+
+def main() -> None:
+    """Update the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="where the runs are left")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="perform no run after so many minutes"
+    )
+    parser.add_argument(
+        "--versions",
+        type=lambda text: text.split(","),
+        default=list(DEBIAN_RELEASES),
+        metavar="A,B,...",
+        help="perform runs of these only",
+    )
+    arguments = parser.parse_args()
+    end = time.monotonic() + 60 * arguments.minutes if arguments.minutes is not None else None
+    with tempfile.TemporaryDirectory(prefix="rumpus-versions-") as scratch:
+        runs = arguments.keep or Path(scratch)
+
+        def obtain(family: str, recipe: str, version: str) -> dict[str, Any] | None:
+            wanted = version in arguments.versions and (end is None or time.monotonic() < end)
+            if wanted and results(family, recipe, version, runs) is None:
+                print(f"{family} / {recipe}, {version}", file=sys.stderr, flush=True)  # noqa: T201
+                perform(family, recipe, version, runs)
+            return results(family, recipe, version, runs)
+
+        whole = table(obtain)
+    page = arguments.page.read_text()
+    arguments.page.write_text(with_part(page, "versions", whole))
+
+
+if __name__ == "__main__":
+    main()
