@@ -1,0 +1,53 @@
+"""Which steps two versions of ZooKeeper answer alike: all but those that are known to differ.
+
+What differs is written down in `rumpus.conformance.version_differences`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tests.simulation.differential.steps import Step
+
+Request = tuple[str, tuple[Any, ...]]
+
+NEWER_THAN_3_4 = frozenset(
+    {
+        "create2",
+        "create_container",
+        "create_ttl",
+        "multi_read",
+        "add_watch",
+        "remove_watches",
+        "check_watches",
+        "get_ephemerals",
+        "get_all_children_number",
+        "who_am_i",
+        "reconfig",
+    }
+)
+
+
+def alike(steps: Iterable[Step], version: str) -> list[Step]:
+    """The steps without the requests that a version answers otherwise than 3.8.0."""
+    kept = []
+    for step in steps:
+        if step.action == "batch":
+            parts = tuple(part for part in step.arguments if _is_alike(part, version))
+            if parts:
+                kept.append(step._replace(arguments=parts))
+        elif _is_alike((step.action, step.arguments), version):
+            kept.append(step)
+    return kept
+
+
+def _is_alike(request: Request, version: str) -> bool:
+    name, arguments = request
+    if name in ("multi", "odd_multi"):
+        parts = arguments[0]
+        if version.startswith("3.4."):
+            return all(_is_alike(part, version) for part in parts)
+        return all(part[0] != "create2" and _is_alike(part, version) for part in parts)
+    if version.startswith("3.4."):
+        return name not in NEWER_THAN_3_4 and name != "truncated"
+    # exists asks for READ, and watches of several modes live side by side.
+    return name not in ("truncated", "exists", "add_watch")
