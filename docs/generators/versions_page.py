@@ -1,4 +1,4 @@
-"""Generates the table of ``docs/versions.md``: every family on every version of ZooKeeper.
+"""Generates the tables of ``docs/versions.md``: how versions of ZooKeeper differ, and runs on each.
 
 ``python -m docs.generators.versions_page docs/versions.md`` performs a run on docker for each
 family and each version, one after the other (one to two hours), and updates the page. ``--keep
@@ -13,11 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from docs.generators.marked_page import table_row, with_part
 from rumpus.checker.every_run.errors import UNIMPLEMENTED
+from rumpus.conformance.registry import CHECKS
+from rumpus.conformance.version_differences import DIFFERENCES
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES
 from rumpus.workloads.registry import WORKLOADS
 
@@ -96,6 +99,19 @@ def table(obtain: Callable[[str, str, str], Mapping[str, Any] | None]) -> str:
     return "".join(f"{table_row(each)}\n" for each in rows)
 
 
+def differences() -> str:
+    """The table of what the versions do otherwise than 3.8.0, a row for each check."""
+    import_module("rumpus.conformance.server_checks")  # enters the checks
+    rows = [("check", "3.8.0", "version", "instead"), ("---",) * 4]
+    told: dict[tuple[int, str], list[str]] = {}
+    for version, known in DIFFERENCES.items():
+        for number, instead in known.items():
+            told.setdefault((number, instead), []).append(version)
+    for (number, instead), versions in sorted(told.items()):
+        rows.append((str(number), CHECKS[number].text, ", ".join(versions), instead))
+    return "".join(f"{table_row(each)}\n" for each in rows)
+
+
 def main() -> None:
     """Update the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -125,6 +141,7 @@ def main() -> None:
 
         whole = table(obtain)
     page = arguments.page.read_text()
+    page = with_part(page, "differences", differences())
     arguments.page.write_text(with_part(page, "versions", whole))
 
 

@@ -45,9 +45,20 @@ def _is_alike(request: Request, version: str) -> bool:
     if name in ("multi", "odd_multi"):
         parts = arguments[0]
         if version.startswith("3.4."):
-            return all(_is_alike(part, version) for part in parts)
-        return all(part[0] != "create2" and _is_alike(part, version) for part in parts)
+            return name == "multi" and all(_is_alike(part, version) for part in parts)
+        return not any(part[0] == "create2" or _has_null_acl(part) for part in parts)
     if version.startswith("3.4."):
-        return name not in NEWER_THAN_3_4 and name != "truncated"
-    # exists asks for READ, and watches of several modes live side by side.
-    return name not in ("truncated", "exists", "add_watch")
+        return not (
+            name in NEWER_THAN_3_4
+            or name in ("truncated", "refused_auth", "unknown_operation")
+            or _has_null_acl(request)
+            or (name == "set_watches" and len(arguments) > 4)
+        )
+    # exists asks for READ, and watches of several modes live side by side. A watch that is set
+    # again tells of a znode only sessions that may read it.
+    return name not in ("truncated", "exists", "add_watch", "set_watches")
+
+
+def _has_null_acl(request: Request) -> bool:
+    name, arguments = request
+    return name in ("create", "create2", "set_acl") and "null" in arguments
