@@ -44,6 +44,7 @@ LACKING = {"outcome": "unknown", "reasons": ["requests that the servers do not k
         ("kazoo", RESULT, "`kazoo`: valid"),
         ("fair", BROKEN, "`split-brain` 2"),
         ("fair", LACKING, "needs 3.5 (`UnimplementedError`)"),
+        ("fair", {**RESULT, "outcome": "unknown", "reasons": ["a", "b"]}, "unknown (a; b)"),
         ("fair", None, ""),
     ],
 )

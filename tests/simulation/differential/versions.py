@@ -26,6 +26,9 @@ NEWER_THAN_3_4 = frozenset(
     }
 )
 
+FREE_OR_REFUSED = ("open", "twice", "empty", "bad scheme", "bad world", "bad digest", "bad ip")
+"""ACLs by which all may delete: others are told in 3.4 whether the znode is there."""
+
 
 def alike(steps: Iterable[Step], version: str) -> list[Step]:
     """The steps without the requests that a version answers otherwise than 3.8.0."""
@@ -46,12 +49,14 @@ def _is_alike(request: Request, version: str) -> bool:
         parts = arguments[0]
         if version.startswith("3.4."):
             return name == "multi" and all(_is_alike(part, version) for part in parts)
-        return not any(part[0] == "create2" or _has_null_acl(part) for part in parts)
+        return not any(part[0] == "create2" or _acl(part) == "null" for part in parts)
     if version.startswith("3.4."):
         return not (
             name in NEWER_THAN_3_4
             or name in ("truncated", "refused_auth", "unknown_operation")
-            or _has_null_acl(request)
+            or not {"/zookeeper", "/zookeeper/config"}.isdisjoint(arguments)
+            or (name == "create" and arguments[2] not in (0, 1, 2, 3))
+            or _acl(request) not in (None, *FREE_OR_REFUSED)
             or (name == "set_watches" and len(arguments) > 4)
         )
     # exists asks for READ, and watches of several modes live side by side. A watch that is set
@@ -59,6 +64,9 @@ def _is_alike(request: Request, version: str) -> bool:
     return name not in ("truncated", "exists", "add_watch", "set_watches")
 
 
-def _has_null_acl(request: Request) -> bool:
+def _acl(request: Request) -> str | None:
+    """The name of the ACL that a request gives a znode; None if it gives none."""
     name, arguments = request
-    return name in ("create", "create2", "set_acl") and "null" in arguments
+    if name in ("create", "create2"):
+        return str(arguments[3])
+    return str(arguments[1]) if name == "set_acl" else None
