@@ -476,6 +476,11 @@ def _add_bisect_options(bisect: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="images of ZooKeeper, oldest first: the case is performed on real servers in Docker",
     )
+    of.add_argument(
+        "--zookeeper",
+        metavar="A,B,...",
+        help="versions of ZooKeeper, oldest first, see `rumpus image`: on real servers, too",
+    )
     bisect.add_argument(
         "--repository",
         type=Path,
