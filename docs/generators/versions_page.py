@@ -24,7 +24,7 @@ from rumpus.conformance.version_differences import DIFFERENCES
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES
 from rumpus.workloads.registry import WORKLOADS
 
-LOADS_S: Final = (15, 40)
+LOADS_S: Final = (25, 40)
 """Seconds of load; the second where too little happened in the first run."""
 SEED: Final = 11
 

@@ -15,6 +15,7 @@ _SINCE_3_9: Final[Mapping[int, str]] = {
     47: "create2 in a multi is answered as create2, with a stat (ZOOKEEPER-4026, 3.9.0)",
     50: "a watch event's header has the zxid of the change (ZOOKEEPER-4655, 3.9.0)",
     59: "watches of two modes on one path are both kept, and both fire (ZOOKEEPER-4466, 3.9.0)",
+    81: "a snapshot ends with the last zxid, behind the digest",
 }
 
 _NO_CONFIG = "there is no /zookeeper/config, as servers cannot be reconfigured"
@@ -43,6 +44,11 @@ DIFFERENCES: Final[Mapping[str, Mapping[int, str]]] = {
         68: "there is no getEphemerals: the request is unknown (-6)",
         69: "there is no getAllChildrenNumber: the request is unknown (-6)",
         73: "mntr tells the server's state behind its counters",
+        74: "a new server writes no snapshot.0",
+        75: "records have no digest: the first has 36 bytes",
+        81: "a server that starts again writes no snapshot, and none has a digest",
+        86: "there is no create2: the request is unknown (-6)",
+        95: _NO_CONFIG,
         101: "envi tells fewer properties",
         102: "an id that is null gets -5, not -114",
     },
