@@ -287,7 +287,15 @@ def _build(client: DockerClient, system: str, version: str, base: str, report: R
     tag = image_tag(system, version)
     report(f"building {tag} on {base}, about a minute")
     lines: list[str] = []
-    with refusals(f"building the image of {system}"):
+    what = f"building the image of {system}"
+    remedy = ""
+    if system == NODE:
+        what += f" {version}"
+        remedy = (
+            f"; the mirror of Debian {DEBIAN_RELEASES[version]} must answer, and that release must "
+            "still have this version"
+        )
+    with refusals(what):
         events: Iterator[dict[str, Any]] = client.api.build(
             path=str(build_context(system)),
             tag=tag,
@@ -311,7 +319,7 @@ def _build(client: DockerClient, system: str, version: str, base: str, report: R
                 report(" ".join(said.split())[:100])
             if "error" in event:
                 raise EnvironmentRefusal(
-                    f"building the image of {system} failed: {event['error']}. Its last words:\n"
+                    f"{what} failed: {event['error']}{remedy}. Its last words:\n"
                     + "\n".join(lines[-15:])
                 )
 

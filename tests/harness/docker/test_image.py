@@ -114,7 +114,9 @@ def test_build_that_fails_is_a_refusal_with_its_last_words(engine, context, monk
     (context / "Dockerfile").write_text(
         "ARG BASE\nFROM ${BASE}\nRUN echo mirror is down && exit 9\n"
     )
-    with pytest.raises(EnvironmentRefusal, match=r"(?s)code: 9\. Its last words.*mirror is down"):
+    with pytest.raises(
+        EnvironmentRefusal, match=r"(?s)code: 9; the mirror of .* Its last words.*mirror is down"
+    ):
         ensure_node_image(engine)
 
 
