@@ -33,8 +33,8 @@ test: $(VENV)/ready
 # Every decider of a model against its definition, on 20,000 generated histories each; kazoo's own
 # tests on simulated servers (fetched once with pip; skipped where no index answers); every number of
 # a docker run of each family counted again; all that somebody else can do to a run's containers;
-# other versions of ZooKeeper, and a rolling upgrade;
-# older versions of kazoo, which pip fetches; all cases; further runs on real servers; locks on other
+# older versions of kazoo, which pip fetches; all cases; all recipes of outsiders; further runs on real
+# servers; other versions of ZooKeeper and a rolling upgrade; locks on other
 # systems and their mutants (the first run builds the servers' images); and the
 # commands of docs/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
 test-full: $(VENV)/ready
@@ -42,7 +42,7 @@ test-full: $(VENV)/ready
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
 		tests/docs/test_claims.py tests/docs/test_printed_commands.py \
 		tests/rumpus/test_other_kazoo.py tests/rumpus/commands/test_run_command.py \
-		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py \
+		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py tests/workloads/own \
 		tests/simulation/differential tests/conformance tests/rumpus/test_other_systems.py \
 		tests/nemesis/test_real_upgrade.py \
 		--timeout 3600 $(TEST_FLAGS)

@@ -15,6 +15,11 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("checker", "harness", "nemesis", "recipes", "results", "simulation", "workloads")
 
 
+IF_FULL = pytest.mark.skipif(
+    "RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it"
+)
+
+
 def said_by(command, **options):
     result = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options
@@ -80,6 +85,7 @@ def test_the_wheel_has_one_name(wheel):
     assert {f"rumpus/{folder}/__init__.py" for folder in FOLDERS} <= set(names)
 
 
+@IF_FULL
 def test_a_simulated_run_beside_folders_named_as_ours_are(program, project):
     result = run(program, project, "--ensemble", "sim", "--seed", "1")
     assert result.returncode == 0, result.stderr
@@ -87,7 +93,7 @@ def test_a_simulated_run_beside_folders_named_as_ours_are(program, project):
     assert "Valid" in again
 
 
-@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
+@IF_FULL
 @pytest.mark.docker
 def test_a_docker_run_beside_folders_named_as_ours_are(program, project):
     result = run(program, project, "--ensemble", "docker", "--nodes", "1")

@@ -1,71 +1,46 @@
-"""All workloads by name."""
+"""All workloads by name. The module of a workload is imported when the workload is looked up."""
 
 import inspect
 from collections.abc import Mapping
 from typing import Final
 
 from rumpus.checker.history import History
-from rumpus.workloads.barrier import BARRIER
-from rumpus.workloads.chubby import CHUBBY_WORKLOAD
-from rumpus.workloads.contests.breaking import BREAKING
-from rumpus.workloads.contests.election import ELECTION
-from rumpus.workloads.contests.lock import LOCK
-from rumpus.workloads.contests.read_write import READ_WRITE
-from rumpus.workloads.contests.semaphore import SEMAPHORE
-from rumpus.workloads.counter import COUNTER
-from rumpus.workloads.double_barrier import DOUBLE_BARRIER
-from rumpus.workloads.failover import FAILOVER_WORKLOAD
+from rumpus.checker.imported_when_used import ImportedWhenUsed
 from rumpus.workloads.framework.operation_values import check_operations
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.group_membership import REGISTRY
-from rumpus.workloads.jobs import JOBS
-from rumpus.workloads.latch import LATCH
 from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
-from rumpus.workloads.partitioner import PARTITIONER
-from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
-from rumpus.workloads.queues.queue import QUEUE
-from rumpus.workloads.sealed_log import SEALED_LOG
-from rumpus.workloads.two_phase_commit import TWO_PHASE_COMMIT
-from rumpus.workloads.view import VIEW
-from rumpus.workloads.znodes.append import APPENDS
-from rumpus.workloads.znodes.ephemeral import EPHEMERAL
-from rumpus.workloads.znodes.multi import MULTI
-from rumpus.workloads.znodes.register import REGISTER
-from rumpus.workloads.znodes.sequence import SEQUENCE
-from rumpus.workloads.znodes.watch import WATCH
-from rumpus.workloads.znodes.znode import ZNODE
 
-WORKLOADS: Final[Mapping[str, Workload]] = {
-    each.name: each
-    for each in (
-        LOCK,
-        READ_WRITE,
-        SEMAPHORE,
-        QUEUE,
-        PRIORITY_QUEUE,
-        ELECTION,
-        BARRIER,
-        DOUBLE_BARRIER,
-        COUNTER,
-        LATCH,
-        BREAKING,
-        VIEW,
-        REGISTRY,
-        PARTITIONER,
-        TWO_PHASE_COMMIT,
-        JOBS,
-        REGISTER,
-        APPENDS,
-        WATCH,
-        EPHEMERAL,
-        SEQUENCE,
-        MULTI,
-        ZNODE,
-        FAILOVER_WORKLOAD,
-        SEALED_LOG,
-        CHUBBY_WORKLOAD,
-    )
-}
+WORKLOADS: Final[Mapping[str, Workload]] = ImportedWhenUsed(
+    "rumpus.workloads",
+    {
+        "lock": "contests.lock:LOCK",
+        "read-write": "contests.read_write:READ_WRITE",
+        "semaphore": "contests.semaphore:SEMAPHORE",
+        "queue": "queues.queue:QUEUE",
+        "priority-queue": "queues.priority_queue:PRIORITY_QUEUE",
+        "election": "contests.election:ELECTION",
+        "barrier": "barrier:BARRIER",
+        "double-barrier": "double_barrier:DOUBLE_BARRIER",
+        "counter": "counter:COUNTER",
+        "latch": "latch:LATCH",
+        "breaking": "contests.breaking:BREAKING",
+        "view": "view:VIEW",
+        "registry": "group_membership:REGISTRY",
+        "partitioner": "partitioner:PARTITIONER",
+        "two-phase-commit": "two_phase_commit:TWO_PHASE_COMMIT",
+        "jobs": "jobs:JOBS",
+        "register": "znodes.register:REGISTER",
+        "append": "znodes.append:APPENDS",
+        "watch": "znodes.watch:WATCH",
+        "ephemeral": "znodes.ephemeral:EPHEMERAL",
+        "sequence": "znodes.sequence:SEQUENCE",
+        "multi": "znodes.multi:MULTI",
+        "znode": "znodes.znode:ZNODE",
+        "failover": "failover:FAILOVER_WORKLOAD",
+        "sealed-log": "sealed_log:SEALED_LOG",
+        "chubby": "chubby.chubby:CHUBBY_WORKLOAD",
+    },
+)
 
 
 def find_workload(name: str) -> Workload:

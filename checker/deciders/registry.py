@@ -4,32 +4,14 @@ The module of a model is imported when the model is looked up. So a check of one
 import all of them, and a client process, which imports its workload, imports none.
 """
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import Final
 
 from rumpus.checker.deciders.decide import ModelEntry
+from rumpus.checker.imported_when_used import ImportedWhenUsed
 
-
-class Models(Mapping[str, ModelEntry]):
-    """Models by name; ``places`` says where each is: ``module:constant`` in ``rumpus.checker``."""
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
-
-    def __getitem__(self, name: str) -> ModelEntry:
-        module, _, constant = self._places[name].partition(":")
-        entry: ModelEntry = getattr(import_module(f"rumpus.checker.{module}"), constant)
-        return entry
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-MODELS: Final[Mapping[str, ModelEntry]] = Models(
+MODELS: Final[Mapping[str, ModelEntry]] = ImportedWhenUsed(
+    "rumpus.checker",
     {
         "register": "deciders.registers.unique_write_register:REGISTER",
         "cas-register": "deciders.registers.unique_write_register:CAS_REGISTER",
@@ -55,5 +37,5 @@ MODELS: Final[Mapping[str, ModelEntry]] = Models(
         "session-guarantees": "znodes.guarantee_models:SESSION_GUARANTEES",
         "priority-queue": "deciders.queues.priority_queue:PRIORITY_QUEUE",
         "set": "deciders.registers.set:SET",
-    }
+    },
 )

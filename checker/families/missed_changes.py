@@ -1,6 +1,7 @@
 """Waiting for a change: no connected client goes on waiting long after the change was made."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Op, Operation
@@ -8,16 +9,30 @@ from rumpus.checker.holds import pauses
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
-def check_missed_changes(history: History, bound_s: float) -> CheckResult:
+def written(done: Op) -> tuple[str, int] | None:
+    """The change that an acknowledged operation has made: the key and version of a ``write``."""
+    return (done.value["key"], done.value["version"]) if done.f == "write" else None
+
+
+def check_missed_changes(
+    history: History,
+    bound_s: float,
+    change: Callable[[Op], tuple[str, int] | None] = written,
+) -> CheckResult:
     """Judge operations ``await`` {key, version}.
 
     An ``await`` waits until the key has another version than the given one. If it returned that
     same version, it reported a change that had not been made: ``false-event``.
 
     An ``await`` that timed out has missed a change if, for longer than the bound before it gave up,
-    a ``write`` of its key to a later version had been acknowledged, its client ran and its
+    a change of its key to a later version had been acknowledged, its client ran and its
     connection did not change. The connection of a client to a server that has stalled
     or was cut off ends within the session's timeout, so the bound must be longer than that.
+
+    Args:
+        history: of the run.
+        bound_s: seconds.
+        change: the key and version that an operation's ok has acknowledged; None: no change.
 
     Cost: O(n log n).
     """
@@ -26,8 +41,11 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
     writes: dict[str, list[tuple[int, int, Op]]] = {}
     for operation in history.operations():
         done = operation.completion
-        if operation.invoke.f == "write" and done is not None and done.type == "ok":
-            key, version = done.value["key"], done.value["version"]
+        if done is None or done.type != "ok":
+            continue
+        made = change(done)
+        if made is not None:
+            key, version = made
             writes.setdefault(key, []).append((version, done.time, done))
     for known in writes.values():
         known.sort(key=lambda write: write[0])
@@ -37,13 +55,16 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
             changes.setdefault(op.value["client"], []).append(op.time)
     frozen = pauses(history)
     waits = 0
+    told_keys: set[str] = set()
     for operation in history.operations():
         call, done = operation.invoke, operation.completion
         if call.f != "await" or done is None:
             continue
         waits += 1
-        if done.type == "ok" and done.value.get("version") == call.value["version"]:
-            result.anomalies.append(_false_event(history, operation))
+        if done.type == "ok":
+            told_keys.add(call.value["key"])
+            if done.value.get("version") == call.value["version"]:
+                result.anomalies.append(_false_event(history, operation))
         if done.type != "fail" or done.error != "timed out":
             continue
         client = history.client_of(int(call.process))
@@ -71,7 +92,7 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
                 end=done.time,
             )
         )
-    result.stats = {"waits": waits}
+    result.stats = {"waits": waits, "keys_told": len(told_keys)}
     return result
 
 

@@ -98,6 +98,16 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
         "again after a reconnect",
         {"missed-event"},
     ),
+    "lock-told-once": mutant(
+        with_handle(_events_class=faulty_chubby.LockToldOnce),
+        "watches the lock until it has told of a grant, and does not set the watch again",
+        {"missed-event"},
+    ),
+    "children-not-told": mutant(
+        with_handle(_events_class=faulty_chubby.ChildrenNotWatched),
+        "watches the file, and not its children",
+        {"missed-event"},
+    ),
     "no-lock-delay": mutant(
         with_contests(faulty_chubby.NoLockDelay),
         "takes the lock at once after its holder has failed",

@@ -97,6 +97,23 @@ class DeafEvents(NotifiedOnly, HandleEvents):
     pass
 
 
+class LockToldOnce(HandleEvents):
+    _told = False
+
+    def _look_at_lock(self, session: Session, deadline: Deadline) -> None:
+        if not self._told:
+            super()._look_at_lock(session, deadline)
+
+    def _deliver(self, kind: EventKind, number: int) -> None:
+        super()._deliver(kind, number)
+        self._told = self._told or kind is EventKind.LOCK_ACQUIRED
+
+
+class ChildrenNotWatched(HandleEvents):
+    def _look_at_children(self, session: Session, deadline: Deadline) -> None:
+        pass
+
+
 class RenewsItself(Lease):
     def remaining(self) -> float:
         if self.session.lost:

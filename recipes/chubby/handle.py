@@ -306,12 +306,30 @@ class Handle:
         self._invalid = "the handle was closed"
         self._forsake()
 
-    def listen(self, kinds: AbstractSet[EventKind], listener: Callable[[Event], None]) -> None:
-        """Deliver events from now on. Called once, by ``open``."""
+    def listen(
+        self,
+        kinds: AbstractSet[EventKind],
+        listener: Callable[[Event], None],
+        children: AbstractSet[str] = frozenset(),
+    ) -> None:
+        """Deliver what happens since the file was opened. Called once, by ``open``.
+
+        Args:
+            kinds: the events to deliver.
+            listener: called with each of them.
+            children: the names of the file's children when it was opened.
+        """
         self._listener = listener
         if kinds:
             self._events = self._events_class(
-                self._client, self._paths, self._lease, self._lock, self.opened, kinds, listener
+                self._client,
+                self._paths,
+                self._lease,
+                self._lock,
+                self.opened,
+                children,
+                kinds,
+                listener,
             )
             self._events.open()
 

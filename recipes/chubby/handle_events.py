@@ -69,6 +69,7 @@ class HandleEvents(Follower):
         lease: the lease of the handle's session.
         lock: the handle's lock.
         opened: the file's Stat when the handle was opened.
+        children: the names of its children then; needed for ``CHILD_CHANGED`` only.
         kinds: the events to deliver.
         tell: called with each event, one at a time; must not block.
     """
@@ -80,6 +81,7 @@ class HandleEvents(Follower):
         lease: Lease,
         lock: FileLock,
         opened: Stat,
+        children: AbstractSet[str],
         kinds: AbstractSet[EventKind],
         tell: Callable[[Event], None],
     ) -> None:
@@ -93,6 +95,8 @@ class HandleEvents(Follower):
         self._known: dict[EventKind, int | frozenset[str]] = {
             EventKind.CONTENTS_CHANGED: opened.content_generation,
             EventKind.LOCK_ACQUIRED: opened.lock_generation,
+            EventKind.CHILD_CHANGED: frozenset(children),
+            EventKind.CONFLICTING_REQUEST: frozenset(),
         }
         self._connected = True
 
@@ -127,8 +131,8 @@ class HandleEvents(Follower):
             self._tell(Event(kind, number))
 
     def _renewed(self, kind: EventKind, now: int | frozenset[str]) -> bool:
-        """Whether something has changed since the last look; the first look reports nothing."""
-        before = self._known.get(kind, now)
+        """Whether something has changed since the last look, or since the handle was opened."""
+        before = self._known[kind]
         self._known[kind] = now
         return now != before
 

@@ -147,7 +147,7 @@ class Chubby(Recipe):
         deadline = Deadline(timeout, allowance=self._grace)
         session, client = self._lease.session, self._client
 
-        def attempt() -> Contents:
+        def attempt() -> tuple[Contents, list[str]]:
             self._lease.admit(deadline)
             for path in (f"{self._cell}/files", paths.cache, paths.lock):
                 session.ask(deadline, client.ensure_path_async, path)
@@ -157,10 +157,13 @@ class Chubby(Recipe):
                 with suppress(NodeExistsError):
                     session.ask(deadline, client.create_async, paths.file, contents, own)
             session.catch_up(deadline, f"{paths.cache}/none")
-            return read_file(client, session, deadline, paths)
+            children: list[str] = []
+            if EventKind.CHILD_CHANGED in events:
+                children = session.ask(deadline, client.get_children_async, paths.file)
+            return read_file(client, session, deadline, paths), children
 
         try:
-            found = within_session(deadline, attempt)
+            found, children = within_session(deadline, attempt)
         except NoNodeError:
             raise NotDone(f"there is no file {name!r}, or no parent to create it in") from None
         except SessionExpiredError:
@@ -179,7 +182,7 @@ class Chubby(Recipe):
             grace=self._grace,
             abandoned_after=self._abandoned_after,
         )
-        handle.listen(events, listener)
+        handle.listen(events, listener, frozenset(children))
         self._handles.append(handle)
         return handle
 

@@ -301,7 +301,7 @@ def judge_evidence(
     except WrongOperations as error:  # each value is right, but they do not fit together
         raise _foreign(path, workload, error) from error
     except Exception as error:
-        if workload.build in {each.build for each in WORKLOADS.values()}:
+        if WORKLOADS.get(workload.name) is workload:
             raise
         raise UsageError(
             f"{workload.build}: its checks fail ({type(error).__name__}: {error}); -v shows where"

@@ -4,7 +4,8 @@ from collections import Counter
 
 from rumpus.checker.history import Op
 from rumpus.recipes.chubby.library import Chubby
-from rumpus.workloads.chubby import CHANGE_S, CHUBBY_WORKLOAD, KEYS, SERVERS, HoldProof, Known
+from rumpus.workloads.chubby.chubby import CHUBBY_WORKLOAD, HoldProof, Known
+from rumpus.workloads.chubby.member import CHANGE_S, CHILDREN, KEYS, LOCK, SERVERS
 from tests.harness.generators.dry_run import imperfect
 from tests.workloads.dry_runs import DryRuns, invocations
 
@@ -16,7 +17,7 @@ def test_the_last_client_reads_the_one_before_it_changes_files_and_the_others_do
     asked = invocations(DRY.load(imperfect))
     by_client = [Counter(op.f for op in asked if op.process % 5 == client) for client in range(5)]
     assert by_client[4].keys() == {"read", "stat"}
-    assert by_client[3].keys() == {"write", "set-acl", "recreate"}
+    assert by_client[3].keys() == {"write", "set-acl", "recreate", "add"}
     for often in by_client[:3]:
         assert {"acquire", "read", "write", "await", "stat"} <= often.keys()
     assert max(op.time for op in asked) < 61 * SECOND
@@ -40,6 +41,19 @@ def test_writes_compare_with_the_version_that_some_client_was_told():
     came = Op(index=0, time=0, process=0, type="ok", f="read", value=told)
     CHUBBY_WORKLOAD.on_completion(known, came)
     assert known.versions == {KEYS[0]: 3}
+
+
+def test_what_a_grant_and_a_new_child_raise_is_known_and_never_goes_down():
+    known = Known()
+    for f, value in (
+        ("acquire", {"generation": 5}),
+        ("acquire", {"generation": 4}),
+        ("add", {"key": CHILDREN, "child": "7", "version": 2}),
+    ):
+        CHUBBY_WORKLOAD.on_completion(
+            known, Op(index=0, time=0, process=0, type="ok", f=f, value=value)
+        )
+    assert known.versions == {LOCK: 5, CHILDREN: 2}
 
 
 def test_old_proofs_are_forgotten():

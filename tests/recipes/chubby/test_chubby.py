@@ -5,9 +5,10 @@ import pytest
 from kazoo.exceptions import ConnectionLoss
 from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
+from rumpus.recipes.chubby.catalogue import with_handle
 from rumpus.recipes.chubby.file_change import StaleSequencer
 from rumpus.recipes.chubby.handle import GenerationMismatch, Mode, WrongMode
-from rumpus.recipes.chubby.handle_events import EventKind
+from rumpus.recipes.chubby.handle_events import EventKind, HandleEvents
 from rumpus.recipes.chubby.lease import HandleInvalid, InJeopardy, Standing
 from rumpus.recipes.chubby.library import Chubby
 from rumpus.recipes.contests.interfaces import NotHeld
@@ -207,6 +208,38 @@ def test_events_come_after_what_they_tell(crowd, path, eventually):
     two.delete(LONG)
     eventually(has(EventKind.HANDLE_INVALID, 0))
     two_session.close()
+
+
+class LooksLate(HandleEvents):
+    """Looks for the first time when it is let."""
+
+    let = threading.Event()
+
+    def _look(self, session, deadline):
+        assert self.let.wait(LONG)
+        super()._look(session, deadline)
+
+
+def test_what_happens_before_the_first_look_is_told(crowd, path, eventually):
+    told = []
+    session = with_handle(_events_class=LooksLate)(crowd[0], path, name="c0")
+    watching = session.open(
+        "f", events={*EventKind}, listener=told.append, contents=b"", timeout=LONG
+    )
+    opened(crowd, path, 1, "f/child")
+    assert watching.acquire("exclusive", LONG)
+    _, two = opened(crowd, path, 2)
+    waiting = crowd.in_thread(two.acquire, "exclusive", LONG)
+    eventually(lambda: len(crowd[1].get_children(f"{path}/locks/f")) == 3)
+    LooksLate.let.set()
+    for event in (
+        (EventKind.CHILD_CHANGED, 1),
+        (EventKind.LOCK_ACQUIRED, 1),
+        (EventKind.CONFLICTING_REQUEST, 1),
+    ):
+        eventually(lambda event=event: event in told)
+    watching.release()
+    assert waiting.result()
 
 
 def test_a_poisoned_handle_and_one_of_another_mode_refuse(crowd, path, eventually):

@@ -19,7 +19,7 @@ MUTANTS = {
     **{case_path(CASES / "servers", each): each for each in chosen(None, servers=True)},
 }
 
-PART = 1 if "RUMPUS_FULL_CHECKS" in os.environ else 8
+PART = 1 if "RUMPUS_FULL_CHECKS" in os.environ else 24
 """One case of so many mutants is performed; all in ``make test-full`` and every night."""
 
 

@@ -1,5 +1,7 @@
 """Recipes in plain kazoo code, as somebody writes them who knows nothing of rumpus, on trial."""
 
+import os
+
 import pytest
 from kazoo.recipe import barrier, counter, election, lock, partitioner, party, queue
 
@@ -124,6 +126,10 @@ FLAWED_OF_KAZOO = [
 ]
 
 
+PART = 1 if "RUMPUS_FULL_CHECKS" in os.environ else 3
+"""One recipe of so many is performed; all in ``make test-full`` and every night."""
+
+
 def trial(family, recipe, runs, **options):
     return rumpus.run(family, recipe, runs=runs, **{"clients": 3, **BUSY, **options})
 
@@ -133,14 +139,14 @@ def test_every_family_has_a_sound_recipe_and_a_wrong_one():
     assert {family for family, *_ in WRONG} == set(WORKLOADS)
 
 
-@pytest.mark.parametrize(("family", "recipe", "options"), SOUND)
+@pytest.mark.parametrize(("family", "recipe", "options"), SOUND[::PART])
 def test_a_sound_recipe_of_somebody_else_is_valid(family, recipe, options, tmp_path):
     result = trial(family, recipe, tmp_path, **options)
     assert result.outcome == "valid", str(result)
     assert "unexpected-error" not in {anomaly.kind for anomaly in result.hazards}
 
 
-@pytest.mark.parametrize(("family", "recipe", "anomaly"), WRONG)
+@pytest.mark.parametrize(("family", "recipe", "anomaly"), WRONG[1::PART])
 def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, tmp_path):
     clients = 5 if family in ("breaking", "chubby", "failover", "watch") else 3
     options = {**KILLED, "seeds": 20, "time_limit": 2.0, "clients": clients}
@@ -149,7 +155,7 @@ def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, t
     assert anomaly in {each.kind for each in result.anomalies}
 
 
-@pytest.mark.parametrize(("family", "recipe"), FLAWED_OF_KAZOO)
+@pytest.mark.parametrize(("family", "recipe"), FLAWED_OF_KAZOO[2::PART])
 def test_kazoos_own_classes_run_directly(family, recipe, tmp_path):
     """Their flaws (docs/findings.md) may show; a call that they do not have must not."""
     result = trial(family, recipe, tmp_path, time_limit=2.0)

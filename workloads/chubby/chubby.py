@@ -5,73 +5,54 @@ with its sequencer; others send writes with sequencers of earlier holders, as a 
 requests would. All read, write and follow two files, one of them that with the lock.
 """
 
-import json
-import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, TypedDict
 
-from kazoo.exceptions import NoNodeError
 from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
-from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.families.file_contents import check_file_contents
 from rumpus.checker.families.generation_numbers import check_generation_numbers
 from rumpus.checker.families.guarded_writes import check_guarded_writes
 from rumpus.checker.families.leases import check_leases
-from rumpus.checker.families.missed_changes import check_missed_changes
+from rumpus.checker.families.missed_changes import check_missed_changes, written
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.chubby.catalogue import CHUBBY
-from rumpus.recipes.chubby.cell import paths_of
 from rumpus.recipes.chubby.file_change import StaleSequencer
-from rumpus.recipes.chubby.handle import GenerationMismatch, Handle
-from rumpus.recipes.chubby.handle_events import Event, EventKind
-from rumpus.recipes.chubby.lease import HandleInvalid
+from rumpus.recipes.chubby.handle import GenerationMismatch
 from rumpus.recipes.chubby.library import PRIMARY, Chubby
-from rumpus.recipes.chubby.storage import StorageServer, write_to
-from rumpus.recipes.contests.interfaces import NotHeld
-from rumpus.recipes.outcomes import NotDone
-from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import until_answered
-from rumpus.recipes.requests.session import Session
-from rumpus.workloads.contests.contender import Contender, Grant
+from rumpus.workloads.chubby.member import (
+    CHANGE_S,
+    CHILDREN,
+    KEYS,
+    LOCK,
+    READ_S,
+    SERVERS,
+    TOPICS,
+    FileGrant,
+    Member,
+    Mode,
+    Stored,
+)
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
 from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, Refused, operation
 from rumpus.workloads.own.own_interfaces import OwnCell
 
-Mode = Literal["read", "write"]
-
-KEYS: Final = (PRIMARY, "config")
-"""The files that are read and written."""
-
 TEMPORARY: Final = "temporary"
 """The file that is deleted and created again."""
 
-SERVERS: Final = 2
-"""How many clients run a storage server."""
-
 WORDS: Final = Words()
-
-OPEN_S: Final = 1.0
-READ_S: Final = 1.0
-STORE_S: Final = 2.5
-"""Longer than a storage server waits for the cell's answer about a sequencer."""
-
-CHANGE_S: Final = 3.5
-"""How long most changes wait: until the session of a client that does not answer has ended."""
 
 AWAIT_S: Final = CUT_OFF_NS / 1e9 + 2.0
 """How long a client waits for an event: ``check_missed_changes`` judges the last ``CUT_OFF_NS``."""
@@ -93,12 +74,6 @@ class HoldProof(TypedDict):
 
     token: int
     sequencer: str
-
-
-class FileGrant(Grant):
-    """A grant, with its lock generation."""
-
-    generation: int
 
 
 class FileRead(TypedDict):
@@ -145,194 +120,22 @@ class AclVersion(TypedDict):
     acl: int
 
 
+class Added(Version):
+    """How many children a file has at least, once another one was added; ``key`` as in TOPICS."""
+
+    child: str
+
+
 class Instance(TypedDict):
     """An instance number."""
 
     instance: int
 
 
-class Stored(TypedDict):
-    """The number of a write in one life of a storage server."""
-
-    life: str
-    at: int
-
-
 class Validity(TypedDict):
     """Whether a sequencer was found valid."""
 
     valid: bool
-
-
-class Member(Contender):
-    """A client of the cell: its session with it, its handles, and perhaps a storage server.
-
-    Args:
-        context: the client's context.
-        recipe: the class of the sessions.
-        cell: the cell's znode.
-    """
-
-    mode: Mode = "write"
-
-    def __init__(self, context: ClientContext, recipe: type[Chubby], cell: str) -> None:
-        super().__init__(context, None, recipe.line(cell))
-        self._kind = recipe
-        self._cell = cell
-        self._session: Chubby | None = None
-        self._handles: dict[str, Handle] = {}
-        self._told = threading.Condition()
-        self._versions: dict[str, int] = {}
-        self._expired: Chubby | None = None
-        self._server: StorageServer | None = None
-
-    @property
-    def session_name(self) -> str | None:
-        """The session of the handles."""
-        identity = None if self._session is None else self._session.session_id
-        return None if identity is None else session_hex(identity)
-
-    @contextmanager
-    def using(self, name: str, patience: float = OPEN_S) -> Iterator[Handle]:
-        """The handle of a file, which is opened if need be; an invalid one is given up."""
-        if self._session is None:
-            self._session = self._kind(self.context.kazoo, self._cell, name=self.context.name)
-        handle = self._handles.get(name)
-        try:
-            if handle is None:
-                handle = self._open(self._session, name, patience)
-            yield handle
-        except HandleInvalid:
-            self.close()
-            raise
-
-    def _open(self, session: Chubby, name: str, patience: float) -> Handle:
-        def told(event: Event) -> None:
-            with self._told:
-                if event.kind is EventKind.CONTENTS_CHANGED:
-                    self._versions[name] = event.number
-                elif event.kind is EventKind.EXPIRED:
-                    self._expired = session
-                self._told.notify_all()
-
-        events = {EventKind.CONTENTS_CHANGED} if name in KEYS else set()
-        handle = session.open(name, events=events, listener=told, contents=b'""', timeout=patience)
-        self._handles[name] = handle
-        with self._told:
-            self._versions[name] = max(
-                self._versions.get(name, 0), handle.opened.content_generation
-            )
-        if name == PRIMARY:
-            self.recipe = handle
-        return handle
-
-    @contextmanager
-    def guarded(self, name: str, sequencer: str) -> Iterator[Handle]:
-        """Another handle of a file, with a sequencer, for one use."""
-        with self.using(name):
-            assert self._session is not None, "it was opened"
-            handle = self._session.open(name, timeout=OPEN_S)
-            try:
-                handle.set_sequencer(sequencer)
-                yield handle
-            finally:
-                handle.close()
-
-    def forget(self, name: str) -> None:
-        """Close the handle of a file that was deleted."""
-        handle = self._handles.pop(name, None)
-        if handle is not None:
-            handle.close()
-
-    def close(self) -> None:
-        """Close the session and its handles; the next call opens others."""
-        if self._session is not None:
-            self._session.close()
-        self._session = None
-        self._handles.clear()
-
-    def await_change(self, name: str, version: int, timeout: float) -> int:
-        """Wait until an event has told of a later content generation; which one."""
-        session = self._session
-
-        def is_told() -> bool:
-            return self._expired is session or self._versions[name] > version
-
-        with self._told:
-            if not self._told.wait_for(is_told, timeout):
-                raise NotDone(TIMED_OUT)
-            if self._versions[name] <= version:
-                raise HandleInvalid("the session has expired")
-            return self._versions[name]
-
-    # The lock, as every contender.
-
-    def enter(self, timeout: float) -> bool:
-        """Wait for the lock in the mode that ``mode`` names."""
-        with self.using(PRIMARY, timeout) as handle:
-            return handle.acquire("shared" if self.mode == "read" else "exclusive", timeout)
-
-    def leave(self) -> None:
-        """Release."""
-        if self.recipe is None:
-            raise NotHeld("no file was opened yet")
-        self.recipe.release()
-
-    def held(self) -> bool | float:
-        """For how many more seconds the client is certain to hold."""
-        return False if self.recipe is None else super().held()
-
-    def proven(self, grant: Grant) -> FileGrant:
-        """A grant with its generation and, if it still lasts, its sequencer."""
-        found: FileGrant = {**grant, "generation": self.recipe.generation}
-        with suppress(NotHeld):
-            found["sequencer"] = self.recipe.get_sequencer()
-        return found
-
-    # The storage servers.
-
-    def serve(self) -> None:
-        """Run a storage server, and publish its address."""
-        if self.context.client >= SERVERS or self._server is not None:
-            return
-        storage = self._kind.storage_class(self.context.kazoo, paths_of(self._cell, PRIMARY).lock)
-        self._server = StorageServer(storage, self.context.host)
-        kazoo, path = self.context.kazoo, self._address_of(self.context.client)
-        address = json.dumps(self._server.address).encode()
-
-        def publish(session: Session) -> None:
-            session.ask(Deadline(OPEN_S), kazoo.ensure_path_async, path)
-            session.ask(Deadline(OPEN_S), kazoo.set_async, path, address)
-
-        until_answered(kazoo, Deadline(CHANGE_S), publish)
-
-    def stop(self) -> None:
-        """Stop the storage server, and close the session."""
-        if self._server is not None:
-            self._server.close()
-        self.close()
-
-    def store(self, server: int, value: int, sequencer: str) -> Stored:
-        """Write a value at a storage server."""
-
-        def find(session: Session) -> Any:
-            path = self._address_of(server)
-            session.catch_up(Deadline(OPEN_S), f"{path}/none")
-            data, _ = session.ask(Deadline(OPEN_S), self.context.kazoo.get_async, path)
-            return json.loads(data)
-
-        try:
-            host, port = until_answered(self.context.kazoo, Deadline(OPEN_S), find)
-        except (NoNodeError, ValueError):
-            raise NotDone("the server has not published its address") from None
-        try:
-            answer = write_to((host, port), "value", value, sequencer, STORE_S)
-        except StaleSequencer as error:
-            raise Failed("refused") from error
-        return {"life": answer["life"], "at": answer["at"]}
-
-    def _address_of(self, server: int) -> str:
-        return f"{self._cell}/storage/{server}"
 
 
 @dataclass
@@ -355,6 +158,13 @@ def _lock_delay(evidence: Evidence) -> CheckResult:
 def _sequencers(evidence: Evidence) -> CheckResult:
     logs = evidence.truth, evidence.clock, evidence.path
     return check_sequencers(evidence.history, evidence.holds(WORDS), WORDS, *logs)
+
+
+def _raised(done: Op) -> tuple[str, int] | None:
+    """Which topic's number an acknowledged operation has raised, and how far at least."""
+    if done.f == "acquire":
+        return LOCK, done.value["generation"]
+    return (CHILDREN, done.value["version"]) if done.f == "add" else written(done)
 
 
 def _generations(evidence: Evidence) -> CheckResult:
@@ -399,6 +209,11 @@ class ChubbyWorkload(ContentionWorkload):
         """Note versions that were told."""
         if came.type == "ok" and came.f in ("read", "write") and "version" in came.value:
             shared.versions[came.value["key"]] = came.value["version"]
+        elif came.type == "ok" and came.f in ("acquire", "add"):
+            by_grant = came.f == "acquire"
+            topic, number = (LOCK, "generation") if by_grant else (CHILDREN, "version")
+            before = shared.versions.get(topic, 0)
+            shared.versions[topic] = max(before, came.value.get(number, 0))
 
     # Operations.
 
@@ -466,8 +281,8 @@ class ChubbyWorkload(ContentionWorkload):
 
     @operation(name="await", timeout=AWAIT_S, changes=False)
     def await_(self, member: Member, key: str, version: int, timeout: float) -> Version:
-        """Wait until an event tells that a file has a later content generation."""
-        with member.using(key):
+        """Wait until an event tells that one of ``TOPICS`` has a higher number."""
+        with member.using(TOPICS[key][0]):
             return {"key": key, "version": member.await_change(key, version, timeout)}
 
     @operation(timeout=READ_S, changes=False)
@@ -500,6 +315,12 @@ class ChubbyWorkload(ContentionWorkload):
         member.forget(TEMPORARY)
         with member.using(TEMPORARY) as handle:
             return {"instance": handle.opened.instance}
+
+    @operation(timeout=CHANGE_S)
+    def add(self, member: Member, child: str, timeout: float) -> Added:
+        """Create another child of a file."""
+        file, _ = TOPICS[CHILDREN]
+        return {"key": CHILDREN, "child": child, "version": member.add(file, child, timeout)}
 
     @operation(changes=False)
     def verify(self, member: Member, sequencer: str) -> Validity:
@@ -576,12 +397,12 @@ class ChubbyWorkload(ContentionWorkload):
 
     def _other_call(self, client: Client) -> Invocation:
         draws, known = client.draws, client.shared
-        key = draws.choose(KEYS)
         chosen = draws.weighted(
-            (6, "change"), (3, "await"), (2, "stat"), (3, "prove"), (3, "verify")
+            (6, "change"), (5, "await"), (2, "stat"), (3, "prove"), (3, "verify")
         )
         if chosen == "await":
-            return self.await_(key=key, version=known.versions.get(key, 0))
+            topic = draws.choose(tuple(TOPICS))
+            return self.await_(key=topic, version=known.versions.get(topic, 0))
         if chosen == "stat":
             return self.stat(key=draws.choose((*KEYS, TEMPORARY)))
         if chosen in ("prove", "verify") and known.proofs:
@@ -595,11 +416,15 @@ class ChubbyWorkload(ContentionWorkload):
         """A change of a file: mostly a write, and of these every second one with a comparison."""
         draws, known = client.draws, client.shared
         key = draws.choose(KEYS)
-        chosen = draws.weighted((3, "write"), (3, "compare"), (1, "acl"), (1, "recreate"))
+        chosen = draws.weighted(
+            (3, "write"), (3, "compare"), (1, "acl"), (1, "recreate"), (1, "add")
+        )
         if chosen == "acl":
             return self.set_acl(key=key)
         if chosen == "recreate":
             return self.recreate()
+        if chosen == "add":
+            return self.add(child=str(next(known.values)))
         expected = known.versions.get(key) if chosen == "compare" else None
         patience = 0.5 if draws.one_in(6) else CHANGE_S
         data = str(next(known.values))
@@ -622,7 +447,7 @@ class ChubbyWorkload(ContentionWorkload):
         _leases,
         of_history(check_file_contents),
         of_history(check_guarded_writes),
-        of_history(check_missed_changes, CUT_OFF_NS / 1e9),
+        of_history(check_missed_changes, CUT_OFF_NS / 1e9, _raised),
     )
     needs = (
         *ContentionWorkload.needs,
@@ -630,6 +455,7 @@ class ChubbyWorkload(ContentionWorkload):
         counted(10, "writes", "file contents", "writes of files"),
         counted(3, "compared_writes", "file contents", "writes with a generation check"),
         counted(3, "events", "file contents", "changes that a client was told of"),
+        counted(len(TOPICS), "keys_told", "missed changes", "kinds of change that were told"),
         counted(10, "accepted", "guarded writes", "accepted writes with a sequencer"),
         counted(3, "called_valid", "sequencers", "sequencers called valid"),
         counted(3, "called_stale", "sequencers", "sequencers called stale"),

@@ -1,0 +1,1 @@
+"""Clients of a Chubby cell (``recipes.chubby``)."""
