@@ -4,7 +4,8 @@ An exception that escapes from a recipe's call ends the client's session, and th
 unknown. kazoo's exceptions are part of what a caller must expect, and so are a package's own. An
 ``IndexError`` or the like is not: it tells of a mistake in the program. A server that does not know
 an operation refuses it and closes the connection (``UnimplementedError``): then the recipe needs a
-newer server, and nothing is learned about its promises.
+newer server, and nothing is learned about its promises. A recipe may keep that error to itself, so
+the links note the refusal, too.
 """
 
 import builtins
@@ -33,7 +34,7 @@ UNIMPLEMENTED: Final = "UnimplementedError"
 
 
 def unimplemented(history: History) -> str | None:
-    """Which call made a request that the servers do not know, in words; None if none did."""
+    """Which client made a request that the servers do not know, in words; None if none did."""
     for operation in history.operations():
         call, done = operation
         error = done.error if done is not None else None
@@ -41,6 +42,12 @@ def unimplemented(history: History) -> str | None:
             return (
                 f"c{history.caller(operation)}'s {call.f} made a request that the servers do not "
                 "know: the recipe needs a newer ZooKeeper"
+            )
+    for op in history.events("link", "requests"):
+        if op.value.get("unimplemented"):
+            return (
+                f"c{op.value['client']} made a request that the servers do not know: the recipe "
+                "needs a newer ZooKeeper"
             )
     return None
 

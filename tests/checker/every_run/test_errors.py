@@ -73,3 +73,11 @@ def test_a_request_that_the_servers_do_not_know_is_told():
     assert "c1's acquire made a request that the servers do not know" in unimplemented(
         recorded.history()
     )
+
+
+def test_a_refusal_that_the_recipe_keeps_to_itself_is_told_by_the_links():
+    recorded = Recorded()
+    recorded.add(0, 1, "invoke", "acquire").add(1, 1, "info", "acquire", error="Gone: x")
+    counts = {"client": 1, "requests": {}, "shown": 0, "unimplemented": True}
+    recorded.add(2, "link", "info", "requests", counts)
+    assert unimplemented(recorded.history()).startswith("c1 made a request")
