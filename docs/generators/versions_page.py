@@ -130,6 +130,9 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     end = time.monotonic() + 60 * arguments.minutes if arguments.minutes is not None else None
+    # Before the runs: a page without these marks must not cost them.
+    page = with_part(arguments.page.read_text(), "differences", differences())
+    page = with_part(page, "versions", "")
     with tempfile.TemporaryDirectory(prefix="rumpus-versions-") as scratch:
         runs = arguments.keep or Path(scratch)
 
@@ -146,8 +149,6 @@ def main() -> None:
             return found[-1] if found else None
 
         whole = table(obtain)
-    page = arguments.page.read_text()
-    page = with_part(page, "differences", differences())
     arguments.page.write_text(with_part(page, "versions", whole))
 
 
