@@ -34,8 +34,8 @@ test: $(VENV)/ready
 # tests on simulated servers (fetched once with pip; skipped where no index answers); every number of
 # a docker run of each family counted again; all that somebody else can do to a run's containers;
 # older versions of kazoo, which pip fetches; all cases; all recipes of outsiders; further runs on
-# real servers; locks on other systems, Curator's recipes, and the mutants of both (the first run
-# builds the images); and the
+# real servers; other versions of ZooKeeper and a rolling upgrade; locks on other systems, Curator's
+# recipes, and the mutants of both (the first run builds the images); and the
 # commands of docs/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
@@ -45,6 +45,7 @@ test-full: $(VENV)/ready
 		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py tests/workloads/own \
 		tests/simulation/differential tests/conformance tests/rumpus/test_other_systems.py \
 		tests/rumpus/test_curator.py tests/harness/docker/test_container_workers.py \
+		tests/nemesis/test_real_upgrade.py \
 		--timeout 3600 $(TEST_FLAGS)
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run

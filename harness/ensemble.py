@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from rumpus.harness.simulated_faults import Machines
+from rumpus.harness.upgrades import Upgrades
 
 Grudge = Mapping[str, frozenset[str]]
 """Jepsen's grudge: node -> the nodes whose packets it drops, in that direction only."""
@@ -18,10 +19,13 @@ NodeState = Literal["running", "paused", "dead", "removed", "unplugged"]
 undo them."""
 
 
-Capability = Literal["kill", "pause", "partition", "delay", "loss", "clock", "simulation"]
+Capability = Literal[
+    "kill", "pause", "partition", "upgrade", "delay", "loss", "clock", "simulation"
+]
 """What an ensemble may support and a fault may need. ``kill`` and ``pause``: of server processes.
-``partition``, ``delay`` and ``loss``: of packets between servers. ``clock``: ``WallClocks``.
-``simulation``: all of ``harness.simulated_faults``."""
+``partition``, ``delay`` and ``loss``: of packets between servers. ``upgrade``: to other versions
+(``harness.upgrades``). ``clock``: ``WallClocks``. ``simulation``: all of
+``harness.simulated_faults``."""
 
 
 class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program
@@ -60,6 +64,8 @@ class Ensemble(Protocol):
     """The servers' machines, where faults can be injected into them; None if they are real."""
     clocks: WallClocks | None
     """The servers' wall clocks, where they can be set; else None."""
+    upgrades: Upgrades | None
+    """The servers' versions, where they can be changed; None if they cannot."""
 
     def start(self) -> None:
         """Bring all servers up and return once a quorum serves and every node answers.

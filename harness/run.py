@@ -254,6 +254,7 @@ def _drive(
             "requests": links.requests(client),
             "watch_events": driver.watch_events[client],
             "shown": links.shown(client),
+            **({"unimplemented": True} if links.unimplemented(client) else {}),
         }
         driver.record("link", "requests", counts)
     if not interpreter.stopped:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 Mode = Literal["leader", "follower", "observer", "standalone", "read-only"]
 
 _MODE = re.compile(r"^Mode: (leader|follower|observer|standalone|read-only)$", re.MULTILINE)
+_VERSION = re.compile(r"^Zookeeper version: (\d+(?:\.\d+)+)", re.MULTILINE)
 _ZXID = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
 
 
@@ -29,6 +30,12 @@ def parse(answer: str) -> Srvr | None:
     if mode is None or zxid is None:
         return None
     return Srvr(mode[1], int(zxid[1], 16))  # type: ignore[arg-type]  # the pattern allows modes only
+
+
+def version_of(answer: str) -> str | None:
+    """The version that an answer names, such as ``3.8.0``; None if it is no answer."""
+    found = _VERSION.search(answer)
+    return None if found is None else found[1]
 
 
 def ask(address: tuple[str, int], *, timeout: float = 1.0) -> Srvr | None:

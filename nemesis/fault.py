@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_arg
 import msgspec
 
 from rumpus.checker.every_run.exercise import Effect
-from rumpus.harness.ensemble import Capability
+from rumpus.harness.ensemble import Capability, Ensemble
 from rumpus.nemesis.entry import Entry, PlanError, check_names, one_of
 from rumpus.nemesis.fault_context import FaultContext, Finding
 from rumpus.nemesis.targets import Targets
@@ -134,6 +134,14 @@ class Fault(ABC, Generic[Target]):
         """The class that carries out an entry of this kind."""
         del entry
         return cls
+
+    @classmethod
+    def prepare(cls, entry: Entry, ensemble: Ensemble) -> None:
+        """Make ready what an entry needs of the ensemble before the run begins; nothing here.
+
+        Raises:
+            EnvironmentRefusal: it cannot be had on this host.
+        """
 
     @classmethod
     @abstractmethod

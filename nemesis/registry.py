@@ -22,6 +22,7 @@ from rumpus.nemesis.follower_lag import FollowerLag
 from rumpus.nemesis.partition import Partition
 from rumpus.nemesis.processes import ClientKill, ClientPause, Kill, Pause, PowerOff
 from rumpus.nemesis.reseed import Reseed
+from rumpus.nemesis.rolling_upgrade import RollingUpgrade
 
 FAULTS: dict[str, type[Fault[Any]]] = {
     fault.kind: fault
@@ -45,6 +46,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClientFrame,
         ClientSwitch,
         ClockJump,
+        RollingUpgrade,
     )
 }
 """Every kind of fault by name. What random plans draw from a seed depends on this order. Kinds of
@@ -160,6 +162,12 @@ def availability(
         kind: Availability(True) if fault.needs is None else {**missing, **offered}[fault.needs]
         for kind, fault in FAULTS.items()
     }
+
+
+def prepare(entries: Iterable[Entry], ensemble: Ensemble) -> None:
+    """Make ready what faults need before a run begins; raises as ``Fault.prepare``."""
+    for entry in entries:
+        fault_of(entry).prepare(entry, ensemble)
 
 
 def require(kinds: Iterable[str], ensemble: Ensemble) -> None:

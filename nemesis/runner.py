@@ -130,8 +130,8 @@ class Nemesis:
         Returns:
             ``id``, ``kind``, ``targets`` (names), ``verified`` (in force after ``start``, healed
             after ``stop``), ``detail`` in words; ``grudge`` of partitions, ``how`` of client
-            partitions, ``struck`` of lost replies; ``sessions`` that faults have had themselves,
-            if any. What goes wrong is in ``detail``, not raised.
+            partitions and rolling upgrades, ``struck`` of lost replies; ``sessions`` that faults
+            have had themselves, if any. What goes wrong is in ``detail``, not raised.
             In a punctual plan also ``recovering`` (true: whether it is healed will be told
             later) and ``healed``: what ``stop`` returns, for each earlier fault that has been seen
             to be healed by now.

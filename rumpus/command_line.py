@@ -283,6 +283,15 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     doctor = command("doctor", "what this host can do, and what is missing")
     add_runs(doctor)
 
+    image = command("image", "versions of ZooKeeper for real servers, and the images of them")
+    image.add_argument(
+        "--version",
+        metavar="VERSION",
+        help="make the image of this version unless it is here, and print its name; 3.9 means the "
+        "newest 3.9 (default: list the versions)",
+    )
+    add_json(image)
+
     clean = command("clean", "remove the containers that killed runs left")
     clean.add_argument(
         "--all", action="store_true", help="also remove containers of runs that are still going on"
@@ -466,6 +475,11 @@ def _add_bisect_options(bisect: argparse.ArgumentParser) -> None:
         "--images",
         metavar="A,B,...",
         help="images of ZooKeeper, oldest first: the case is performed on real servers in Docker",
+    )
+    of.add_argument(
+        "--zookeeper",
+        metavar="A,B,...",
+        help="versions of ZooKeeper, oldest first, see `rumpus image`: on real servers, too",
     )
     bisect.add_argument(
         "--repository",

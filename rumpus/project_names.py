@@ -168,6 +168,11 @@ class Names:
             defaults.pop("nemesis", None)
         if given.get("ensemble") == "sim":
             defaults.pop("image", None)
+            defaults.pop("zookeeper", None)
+        if given.get("image") is not None:
+            defaults.pop("zookeeper", None)
+        if given.get("zookeeper") is not None:
+            defaults.pop("image", None)
         if given.get("ensemble") == "docker":
             defaults.pop("preemption", None)
         return {name: value for name, value in defaults.items() if name not in given}

@@ -48,6 +48,7 @@ class Defaults(
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | UnsetType = UNSET
     preemption: Literal["auto", "none", "blocking", "primitives", "lines"] | UnsetType = UNSET
     image: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    zookeeper: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     session_timeout: Annotated[float, Meta(ge=1, le=10)] | UnsetType = UNSET
     fencing: bool | UnsetType = UNSET
     action_time: Annotated[float, Meta(ge=0, le=30)] | UnsetType = UNSET

@@ -187,6 +187,7 @@ def run(  # noqa: D417 - callers do not give `names`
     handler: str = "threading",
     nemesis_interval: float = 10.0,
     image: str | None = None,
+    zookeeper: str | None = None,
     fencing: bool = False,
     action_time: float = 0.0,
     guard: float = 0.0,
@@ -229,6 +230,8 @@ def run(  # noqa: D417 - callers do not give `names`
             servers ``gevent`` or ``eventlet``.
         nemesis_interval: seconds from one fault to the next, or less so that every kind occurs.
         image: Docker image of real servers; None: the one that rumpus builds.
+        zookeeper: version of ZooKeeper that real servers have, such as ``3.9``, whose image is
+            built when it is missing (``rumpus image``); None: 3.8.0.
         fencing: whether the protected resource refuses stale fencing tokens.
         action_time: seconds that half of the holders' actions take, from the look whether the lock
             is still held to the effect.
@@ -276,6 +279,7 @@ def run(  # noqa: D417 - callers do not give `names`
             "session_timeout": session_timeout,
             "nemesis_interval": nemesis_interval,
             "image": image,
+            "zookeeper": zookeeper,
             "fencing": fencing,
             "action_time": action_time,
             "guard": guard,

@@ -1,8 +1,11 @@
-"""Errors that a recipe raises and that no caller expects: mistakes of its program.
+"""Errors that a recipe raises and that no caller expects, and what the servers do not know.
 
 An exception that escapes from a recipe's call ends the client's session, and the outcome is
 unknown. kazoo's exceptions are part of what a caller must expect, and so are a package's own. An
-``IndexError`` or the like is not: it tells of a mistake in the program.
+``IndexError`` or the like is not: it tells of a mistake in the program. A server that does not know
+an operation refuses it and closes the connection (``UnimplementedError``): then the recipe needs a
+newer server, and nothing is learned about its promises. A recipe may keep that error to itself, so
+the links note the refusal, too.
 """
 
 import builtins
@@ -24,6 +27,29 @@ MISTAKES: Final = frozenset(
 
 MOST_SHOWN: Final = 10
 """How many anomalies are reported for one kind of exception of one operation."""
+
+
+UNIMPLEMENTED: Final = "UnimplementedError"
+"""kazoo's exception for the code -6, the answer to an operation that the server does not know."""
+
+
+def unimplemented(history: History) -> str | None:
+    """Which client made a request that the servers do not know, in words; None if none did."""
+    for operation in history.operations():
+        call, done = operation
+        error = done.error if done is not None else None
+        if error is not None and error.partition(":")[0] == UNIMPLEMENTED:
+            return (
+                f"c{history.caller(operation)}'s {call.f} made a request that the servers do not "
+                "know: the recipe needs a newer ZooKeeper"
+            )
+    for op in history.events("link", "requests"):
+        if op.value.get("unimplemented"):
+            return (
+                f"c{op.value['client']} made a request that the servers do not know: the recipe "
+                "needs a newer ZooKeeper"
+            )
+    return None
 
 
 def check_errors(history: History) -> CheckResult:

@@ -19,6 +19,8 @@ _LARGEST_NUMBER = 64  # bytes of a file with an epoch
 _END_OF_SNAPSHOT = b"\0\0\0\x01/"
 _DIGEST_OF_SNAPSHOT = Struct(">5sqiQq5s")
 """End of the tree, zxid, digest version, digest, and the checksum and end mark of the three."""
+_LAST_ZXID_OF_SNAPSHOT = Struct(">qq5s")
+"""What 3.9 writes behind that: the last zxid, and its checksum and end mark."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +108,16 @@ def _digest_of(snapshot: Path) -> tuple[int, int] | None:
     """
     with open_regular(snapshot) as file:
         file.seek(0, 2)
-        file.seek(max(0, file.tell() - _DIGEST_OF_SNAPSHOT.size))
+        file.seek(max(0, file.tell() - _DIGEST_OF_SNAPSHOT.size - _LAST_ZXID_OF_SNAPSHOT.size))
         end = file.read()
-    if len(end) < _DIGEST_OF_SNAPSHOT.size:
-        return None
-    before, zxid, version, digest, _, _ = _DIGEST_OF_SNAPSHOT.unpack(end)
-    told = (before, version) == (_END_OF_SNAPSHOT, 2) and zxid != 0
-    return (zxid, digest) if told else None
+    for behind in (0, _LAST_ZXID_OF_SNAPSHOT.size):
+        at = len(end) - behind - _DIGEST_OF_SNAPSHOT.size
+        if at < 0:
+            return None
+        before, zxid, version, digest, _, mark = _DIGEST_OF_SNAPSHOT.unpack_from(end, at)
+        if (before, version, mark) == (_END_OF_SNAPSHOT, 2, _END_OF_SNAPSHOT):
+            return (zxid, digest) if zxid != 0 else None
+    return None
 
 
 def _number(path: Path) -> int | None:

@@ -10,6 +10,14 @@ if [[ ${1-} == zkServer.sh && $(id -u) == 0 ]]; then
     exec setpriv --reuid=zookeeper --regid=zookeeper --init-groups -- "$0" "$@"
 fi
 
+# Before 3.5 the client's port stood by itself, not at the end of a server's line. Nothing else
+# differs: what 3.4 does not know in zoo.cfg it takes for a system property.
+servers=${ZOO_SERVERS:-server.1=localhost:2888:3888;2181}
+if [[ $ZOO_VERSION == 3.4.* && $servers =~ \;([0-9]+) ]]; then
+    port=${BASH_REMATCH[1]}
+    servers="clientPort=$port ${servers//;$port/}"
+fi
+
 # A restarted container keeps what it was given first.
 if [[ ! -e $ZOO_CONF_DIR/zoo.cfg ]]; then
     {
@@ -26,7 +34,7 @@ standaloneEnabled=$ZOO_STANDALONE_ENABLED
 admin.enableServer=$ZOO_ADMINSERVER_ENABLED
 CONFIGURATION
         # Both lists are separated by blanks: unquoted on purpose.
-        printf '%s\n' ${ZOO_SERVERS:-server.1=localhost:2888:3888;2181}
+        printf '%s\n' $servers
         [[ -z ${ZOO_4LW_COMMANDS_WHITELIST-} ]] ||
             echo "4lw.commands.whitelist=$ZOO_4LW_COMMANDS_WHITELIST"
         [[ -z ${ZOO_CFG_EXTRA-} ]] || printf '%s\n' $ZOO_CFG_EXTRA

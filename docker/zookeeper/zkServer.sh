@@ -8,7 +8,9 @@ if [[ ${1-} != start-foreground ]]; then
 fi
 
 jars=/usr/share/java
+# The jar of 3.4 does not name its logging API, as later ones do.
+logging=$jars/slf4j-api.jar:$jars/slf4j-log4j12.jar:$jars/log4j-1.2.jar
 # JVMFLAGS holds several words: unquoted on purpose.
 exec java ${JVMFLAGS-} \
-    -cp "$ZOO_CONF_DIR:$jars/zookeeper.jar:$jars/slf4j-log4j12.jar:$jars/log4j-1.2.jar" \
+    -cp "$ZOO_CONF_DIR:$jars/zookeeper.jar:$logging" \
     org.apache.zookeeper.server.quorum.QuorumPeerMain "$ZOO_CONF_DIR/zoo.cfg"

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generators.marked_page import table_row, with_part
+from rumpus.harness.simulated.ensemble import OFFERED
 from rumpus.nemesis.registry import FAULTS
 
 MARK = "faults"
@@ -18,9 +19,14 @@ def with_faults(page: str, kinds: Iterable[str]) -> str:
     rows = [("fault", "works on", "what it does", "servers", "by default"), ("---",) * 5]
     for kind in kinds:
         fault = FAULTS[kind]
-        servers = {"simulation": "simulated", "clock": "simulated, Redis"}.get(
-            fault.needs or "", "any"
-        )
+        if fault.needs == "simulation":
+            servers = "simulated"
+        elif fault.needs == "clock":
+            servers = "simulated, Redis"
+        elif fault.needs is None or (fault.needs in OFFERED and OFFERED[fault.needs].available):
+            servers = "any"
+        else:
+            servers = "real"
         usual = "yes" if fault.usual else "no"
         rows.append((f"`{kind}`", fault.works_on, fault.summary, servers, usual))
     return with_part(page, MARK, "".join(f"{table_row(row)}\n" for row in rows))

@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect, refusals
-from rumpus.harness.docker.image import ensure_image, ensure_node_image
+from rumpus.harness.docker.image import NODE, ensure_image, ensure_node_image, image_tag
 from rumpus.harness.docker.leftovers import find_leftovers, labels, remove_run
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
@@ -26,6 +27,7 @@ from rumpus.harness.ensemble import (
     WallClocks,
 )
 from rumpus.harness.simulated_faults import Machines
+from rumpus.harness.upgrades import Upgrades
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -59,6 +61,7 @@ class DockerEnsemble:
 
     kind = "docker"
     machines: Machines | None = None
+    upgrades: Upgrades | None
 
     def __init__(
         self,
@@ -80,6 +83,7 @@ class DockerEnsemble:
         self.nodes = tuple(f"n{server_id}" for server_id in range(1, nodes + 1))
         self._image = image
         self._kind = SYSTEMS[system].server(tick_ms)
+        self.upgrades = self if system == NODE else None
         self._report = report
         self.clocks: WallClocks | None = self if self._kind.clock_command else None
         self._client: DockerClient | None = None
@@ -207,6 +211,30 @@ class DockerEnsemble:
     def restart(self, node: str) -> None:
         """Start a killed server again on its disk, address and port."""
         self._nodes[node].start()
+
+    def fetch(self, version: str) -> None:
+        """Make the image of a version of ZooKeeper, unless it is here.
+
+        Raises:
+            EnvironmentRefusal: no engine, or it cannot be built here.
+        """
+        with contextlib.closing(connect()) as client:
+            ensure_node_image(client, self._report, NODE, version)
+
+    def upgrade(self, node: str, version: str) -> None:
+        """Start a dead server as another version of ZooKeeper, on its disk, address and port.
+
+        Raises:
+            RuntimeError: the server is not dead.
+            EnvironmentRefusal: the engine refuses, for example because ``fetch`` was not called.
+        """
+        with refusals(f"starting {node} as ZooKeeper {version}"):
+            self._nodes[node].start_as(image_tag(NODE, version))
+
+    def version(self, node: str) -> str | None:
+        """The version that a server says it has, by ``srvr``; None if it does not answer."""
+        answer = srvr.answer_to("srvr", self._nodes[node].address)
+        return None if answer is None else srvr.version_of(answer)
 
     def pause(self, node: str) -> None:
         """Freeze a server's processes.
@@ -347,6 +375,9 @@ class DockerEnsemble:
                 **probe_engine(),
                 "clock": Availability(available=not why, why=why),
             }
+            if self.upgrades is None:
+                why = "these servers are not ZooKeeper's, and only its versions are known"
+                self._probed["upgrade"] = Availability(available=False, why=why)
         return self._probed
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:

@@ -1,9 +1,10 @@
 """The servers' images: each built once from its folder of ``docker/``, and again if that changes.
 
 The node image is that of ZooKeeper, with the tools to break a node's network; it is always needed.
-Those of other systems are built when a run first needs them. An image's tag is the hash of its
-folder, so one with the right tag is up to date. The base image is
-Debian's from a registry; where none answers, it is made with debootstrap. This is also a command,
+Those of other versions of ZooKeeper and of other systems are built when a run first needs them. An
+image's tag contains the hash of its folder, so one with the right tag is up to date. The base image
+is Debian's from a registry; where none answers, it is made with debootstrap. A version of ZooKeeper
+is built on the Debian release that has it (``harness.zookeeper_versions``). This is also a command,
 ``python -m rumpus.harness.docker.image``, that makes the image when it is missing.
 """
 
@@ -28,16 +29,17 @@ from requests.exceptions import RequestException
 
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
 
 Report = Callable[[str], None]
 
 NODE = "zookeeper"
 """The folder of the node image."""
-REGISTRY_BASE = "debian:bookworm-slim"
-OWN_BASE = "rumpus/debian:bookworm"
 MIRROR_VARIABLE = "RUMPUS_DEBIAN_MIRROR"
-"""Environment variable for the Debian mirror; if unset, debootstrap uses its default mirror."""
+"""Environment variable for the Debian mirror that debootstrap uses."""
+USUAL_MIRROR = "http://deb.debian.org/debian"
 
+_DEBOOTSTRAP_SCRIPTS = Path("/usr/share/debootstrap/scripts")
 _PULL_SILENCE_S = 20
 _BUILD_SILENCE_S = 300
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -74,8 +76,12 @@ def build_context(system: str = NODE) -> Path:
     )
 
 
-def image_tag(system: str = NODE) -> str:
-    """An image's full name: repository and hash of the build context.
+def image_tag(system: str = NODE, version: str = USUAL_VERSION) -> str:
+    """An image's full name: repository, version of ZooKeeper, and hash of the build context.
+
+    Args:
+        system: what the image runs; the names of other systems' images have no version.
+        version: the version of ZooKeeper, a key of ``zookeeper_versions.DEBIAN_RELEASES``.
 
     Raises:
         EnvironmentRefusal: there is no build context.
@@ -88,11 +94,15 @@ def image_tag(system: str = NODE) -> str:
         name = path.relative_to(context).as_posix()
         digest.update(f"{name} {executable} {len(content)}\n".encode())
         digest.update(content)
-    return f"rumpus/{system}:{digest.hexdigest()[:12]}"
+    mark = f"{version}-" if system == NODE else ""
+    return f"rumpus/{system}:{mark}{digest.hexdigest()[:12]}"
 
 
 def ensure_node_image(
-    client: DockerClient, report: Report = lambda _: None, system: str = NODE
+    client: DockerClient,
+    report: Report = lambda _: None,
+    system: str = NODE,
+    version: str = USUAL_VERSION,
 ) -> str:
     """Build an image unless the engine has it; return its name.
 
@@ -102,26 +112,30 @@ def ensure_node_image(
         client: the engine.
         report: told of every step, in a few words.
         system: what the image runs; the node image by default.
+        version: the version of ZooKeeper, a key of ``zookeeper_versions.DEBIAN_RELEASES``.
 
     Raises:
         EnvironmentRefusal: it cannot be built here; the message says why and what to do.
     """
-    tag = image_tag(system)
-    if _is_there(client, tag):
+    tag = image_tag(system, version)
+    if is_there(client, tag):
         return tag
     with _only_builder(report):
-        if not _is_there(client, tag):
-            _build(client, system, _base(client, report), report)
+        if not is_there(client, tag):
+            _build(client, system, version, _base(client, DEBIAN_RELEASES[version], report), report)
     return tag
 
 
 def ensure_image(client: DockerClient, name: str, report: Report = lambda _: None) -> str:
-    """Pull an image unless the engine has it; return its name.
+    """Pull an image unless the engine has it, or build it if it is one of a version; its name.
 
     Raises:
-        EnvironmentRefusal: it is neither here nor can it be pulled.
+        EnvironmentRefusal: it is neither here nor can it be pulled or built.
     """
-    if _is_there(client, name):
+    for version in DEBIAN_RELEASES:
+        if name == image_tag(NODE, version):
+            return ensure_node_image(client, report, NODE, version)
+    if is_there(client, name):
         return name
     report(f"pulling {name}")
     said = _pull(name)
@@ -133,7 +147,12 @@ def ensure_image(client: DockerClient, name: str, report: Report = lambda _: Non
     return name
 
 
-def _is_there(client: DockerClient, name: str) -> bool:
+def is_there(client: DockerClient, name: str) -> bool:
+    """Whether the engine has an image.
+
+    Raises:
+        EnvironmentRefusal: no image can have that name.
+    """
     try:
         client.images.get(name)
     except ImageNotFound:
@@ -168,51 +187,59 @@ def _only_builder(report: Report) -> Iterator[None]:
         yield
 
 
-def _base(client: DockerClient, report: Report) -> str:
-    for name in (REGISTRY_BASE, OWN_BASE):
-        if _is_there(client, name):
+def _base(client: DockerClient, release: str, report: Report) -> str:
+    """The name of an image of a Debian release, which the engine has afterwards."""
+    registrys, own = f"debian:{release}-slim", f"rumpus/debian:{release}"
+    for name in (registrys, own):
+        if is_there(client, name):
             return name
-    report(f"pulling {REGISTRY_BASE}")
-    said = _pull(REGISTRY_BASE)
+    report(f"pulling {registrys}")
+    said = _pull(registrys)
     if said is None:
-        return REGISTRY_BASE
+        return registrys
     report(f"no registry answers ({said}): making the base with debootstrap, about a minute")
-    _bootstrap(client, report, f"no registry gives {REGISTRY_BASE} ({said})")
-    return OWN_BASE
+    _bootstrap(client, release, report, f"no registry gives {registrys} ({said})")
+    return own
 
 
-def _bootstrap(client: DockerClient, report: Report, why: str) -> None:
-    mirror = [os.environ[MIRROR_VARIABLE]] if MIRROR_VARIABLE in os.environ else []
+def _bootstrap(client: DockerClient, release: str, report: Report, why: str) -> None:
+    own, registrys = f"rumpus/debian:{release}", f"debian:{release}-slim"
+    mirror = os.environ.get(MIRROR_VARIABLE, USUAL_MIRROR)
     if os.getuid() != 0:
         raise EnvironmentRefusal(
-            f"{why}, and only root can make the base image instead: run `make setup` once as "
-            f"root, or `docker load` an image named {REGISTRY_BASE}"
+            f"{why}, and only root can make the base image instead: run the same command once as "
+            f"root, or `docker load` an image named {registrys}"
         )
     if shutil.which("debootstrap") is None:
-        _install_debootstrap(why, report)
+        _install_debootstrap(why, registrys, report)
+    # A debootstrap that is older than the release has no script of its name; that of sid fits.
+    script = (
+        [] if (_DEBOOTSTRAP_SCRIPTS / release).exists() else [str(_DEBOOTSTRAP_SCRIPTS / "sid")]
+    )
     with tempfile.TemporaryDirectory(prefix="rumpus-base-") as place:
         _watched(
-            ["debootstrap", "--variant=minbase", "bookworm", place, *mirror],
+            ["debootstrap", "--variant=minbase", release, place, mirror, *script],
             report,
-            f"making the base image failed (set {MIRROR_VARIABLE} to use another mirror)",
+            f"making the base image of Debian {release} failed (set {MIRROR_VARIABLE} to use "
+            f"another mirror than {mirror})",
             quiet=True,
         )
-        report(f"importing {OWN_BASE}")
+        report(f"importing {own}")
         excluded = [f"--exclude=./{pattern}" for pattern in _NOT_IN_BASE]
         command = ["tar", "--create", "--numeric-owner", f"--directory={place}", *excluded, "."]
         with (
             subprocess.Popen(command, stdout=subprocess.PIPE) as tar,
-            refusals(f"importing {OWN_BASE}"),
+            refusals(f"importing {own}"),
         ):
-            repository, tag = OWN_BASE.split(":")
+            repository, tag = own.split(":")
             client.api.import_image_from_stream(tar.stdout, repository=repository, tag=tag)
 
 
-def _install_debootstrap(why: str, report: Report) -> None:
+def _install_debootstrap(why: str, registrys: str, report: Report) -> None:
     if shutil.which("apt-get") is None:
         raise EnvironmentRefusal(
             f"{why}, and debootstrap, which makes the base image instead, is not installed: "
-            f"install it, or `docker load` an image named {REGISTRY_BASE}"
+            f"install it, or `docker load` an image named {registrys}"
         )
     failing = "installing debootstrap failed: install it by hand"
     report("installing debootstrap")
@@ -256,17 +283,29 @@ def _watched(command: list[str], report: Report, failing: str, *, quiet: bool = 
         raise EnvironmentRefusal(f"{failing}:\n" + "\n".join(lines[-8:]))
 
 
-def _build(client: DockerClient, system: str, base: str, report: Report) -> None:
-    tag = image_tag(system)
+def _build(client: DockerClient, system: str, version: str, base: str, report: Report) -> None:
+    tag = image_tag(system, version)
     report(f"building {tag} on {base}, about a minute")
     lines: list[str] = []
-    with refusals(f"building the image of {system}"):
+    what = f"building the image of {system}"
+    remedy = ""
+    if system == NODE:
+        what += f" {version}"
+        remedy = (
+            f"; the mirror of Debian {DEBIAN_RELEASES[version]} must answer, and that release must "
+            "still have this version"
+        )
+    with refusals(what):
         events: Iterator[dict[str, Any]] = client.api.build(
             path=str(build_context(system)),
             tag=tag,
             # The build uses this host's name resolution and proxies.
             network_mode="host",
-            buildargs={"BASE": base, **{p: os.environ[p] for p in _PROXIES if p in os.environ}},
+            buildargs={
+                "BASE": base,
+                **({"ZOOKEEPER": version} if system == NODE else {}),
+                **{p: os.environ[p] for p in _PROXIES if p in os.environ},
+            },
             rm=True,
             forcerm=True,
             decode=True,
@@ -280,7 +319,7 @@ def _build(client: DockerClient, system: str, base: str, report: Report) -> None
                 report(" ".join(said.split())[:100])
             if "error" in event:
                 raise EnvironmentRefusal(
-                    f"building the image of {system} failed: {event['error']}. Its last words:\n"
+                    f"{what} failed: {event['error']}{remedy}. Its last words:\n"
                     + "\n".join(lines[-15:])
                 )
 

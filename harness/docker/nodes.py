@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
@@ -58,6 +58,9 @@ class DockerNode:
         self._network = ""
         self._sidecar: Container
         self._server: Container
+        self._settings: dict[str, Any] = {}
+        self._former: list[Container] = []
+        """The server's containers with other images, which have ended (``start_as``)."""
 
     def create(
         self,
@@ -101,20 +104,23 @@ class DockerNode:
         self.ip = settings["Networks"][network]["IPAddress"]
         published = (settings["Ports"][f"{port}/tcp"][0] for port in self._ports)
         self.addresses = [(each["HostIp"], int(each["HostPort"])) for each in published]
+        self._settings = {
+            "command": list(command) or None,
+            "labels": self._labels,
+            "network_mode": f"container:{self._sidecar.id}",
+            "environment": dict(environment),
+            # Keep the whole output, readable through the engine, whatever the engine's default.
+            "log_config": LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
+        }
         self._server = self._client.containers.create(
             server_image,
-            command=list(command) or None,
             # Anonymous volumes, as the image declares them, with labels by which to find them.
             mounts=[
                 Mount(target=place, source=None, type="volume", labels=self._labels)
                 for place in self._places(server_image)
             ],
             name=f"rumpus-{self._run_id}-{self.name}",
-            labels=self._labels,
-            network_mode=f"container:{self._sidecar.id}",
-            environment=dict(environment),
-            # Keep the whole output, readable through the engine, whatever the engine's default.
-            log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
+            **self._settings,
         )
 
     def _places(self, image: str) -> list[str]:
@@ -141,6 +147,28 @@ class DockerNode:
     def start(self) -> None:
         """Start the server; nothing happens if it runs."""
         self._server.start()
+
+    def start_as(self, image: str) -> None:
+        """Start a dead server from another image, on its volumes and with its network.
+
+        Its former container stays, with what it printed.
+
+        Raises:
+            RuntimeError: the server is not dead.
+            docker.errors.APIError: the engine refused; the server is as before.
+        """
+        if (state := self.state()) != "dead":
+            raise RuntimeError(f"{self.name} is {state}: only a dead server can be started anew")
+        number = len(self._former) + 2
+        server = self._client.containers.create(
+            image,
+            volumes_from=[str(self._server.id)],
+            name=f"rumpus-{self._run_id}-{self.name}-{number}",
+            **self._settings,
+        )
+        self._former.append(self._server)
+        self._server = server
+        server.start()
 
     def kill(self) -> None:
         """Kill the server with SIGKILL, paused or not, and wait for its end."""
@@ -222,7 +250,8 @@ class DockerNode:
     def copy_log(self, destination: Path) -> None:
         """Write all that the server printed, before and after restarts, to a file."""
         with destination.open("wb") as file:
-            file.writelines(self._server.logs(stream=True, follow=False))
+            for each in (*self._former, self._server):
+                file.writelines(each.logs(stream=True, follow=False))
 
     @property
     def address(self) -> tuple[str, int]:

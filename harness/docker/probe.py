@@ -28,7 +28,7 @@ _TRIALS: dict[Capability, tuple[str, str]] = {
 }
 """Capability -> the command that succeeds if the host has it, and what it needs."""
 
-CAPABILITIES: tuple[Capability, ...] = ("kill", "pause", *_TRIALS)
+CAPABILITIES: tuple[Capability, ...] = ("kill", "pause", "upgrade", *_TRIALS)
 
 
 def probe_engine() -> dict[Capability, Availability]:
@@ -61,7 +61,8 @@ def _probe(client: DockerClient) -> dict[Capability, Availability]:
         found = {capability: _try(container, *trial) for capability, trial in _TRIALS.items()}
         found["pause"] = _try_pause(container)
         container.kill("SIGKILL")
-        found["kill"] = Availability(available=True)
+        # A server is upgraded by starting another container when it was killed.
+        found["kill"] = found["upgrade"] = Availability(available=True)
         return {capability: found[capability] for capability in CAPABILITIES}
     finally:
         remove_run(client, run_id)

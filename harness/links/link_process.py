@@ -207,6 +207,11 @@ class ProcessLinks:
         self._known(client)
         return self._call(int, "shown", client)
 
+    def unimplemented(self, client: int) -> bool:
+        """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
+        self._known(client)
+        return self._call(bool, "unimplemented", client)
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
         return [each for each in self.watches() if isinstance(each, WatchSeen)]

@@ -206,6 +206,10 @@ class LinkProxy:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
         return self._tallies[client].shown
 
+    def unimplemented(self, client: int) -> bool:
+        """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
+        return self._tallies[client].unimplemented
+
     def watches(self, size: int) -> list[WatchSeen | WatchLeft]:
         """Take the oldest watch records not yet taken: at least one if there is any.
 

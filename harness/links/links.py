@@ -148,6 +148,9 @@ class Links(Protocol):
     def shown(self, client: int) -> int:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
 
+    def unimplemented(self, client: int) -> bool:
+        """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
 

@@ -14,7 +14,15 @@ LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-cli
 class Tally:
     """What has been seen of one client, over all its links."""
 
-    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
+    __slots__ = (
+        "client",
+        "connections",
+        "last_answer",
+        "requests",
+        "shown",
+        "swallowed",
+        "unimplemented",
+    )
 
     def __init__(self, client: int) -> None:
         self.client = client
@@ -26,6 +34,8 @@ class Tally:
         """Requests that were carried to servers, by opcode."""
         self.shown = 0
         """The highest zxid in the header of a reply."""
+        self.unimplemented = False
+        """Whether a server has refused a request as unknown."""
 
 
 class ConnectionTally:
@@ -116,5 +126,6 @@ class ConnectionTally:
         """Take a reply or an event on its way to the client, at that monotonic time in ns."""
         noted = self._tracing.reply(frame, now)
         self._tally.shown = max(self._tally.shown, self._tracing.shown)
+        self._tally.unimplemented = self._tally.unimplemented or self._tracing.unimplemented
         if noted is not None:
             self._watch_events.append(noted)

@@ -9,6 +9,7 @@ from rumpus.harness.links.links import WatchLeft, WatchSeen
 from rumpus.harness.links.zookeeper_frames import WATCH_XID
 
 NO_NODE = -101
+UNIMPLEMENTED = -6
 
 
 class WatchTracing:
@@ -19,7 +20,7 @@ class WatchTracing:
         number: the connection's number among that client's.
     """
 
-    __slots__ = ("_asked", "_client", "_number", "shown")
+    __slots__ = ("_asked", "_client", "_number", "shown", "unimplemented")
 
     def __init__(self, client: int, number: int) -> None:
         self._client = client
@@ -27,6 +28,8 @@ class WatchTracing:
         self._asked: dict[int, zookeeper_frames.Watching] = {}
         self.shown = 0
         """The highest zxid of a reply that has passed."""
+        self.unimplemented = False
+        """Whether a reply has passed that refuses a request as unknown."""
 
     def request(self, frame: bytes) -> None:
         """Take a request on its way to the server."""
@@ -50,6 +53,7 @@ class WatchTracing:
                 return None
             return WatchSeen(now, self._client, seen.event, seen.path, self._number, self.shown)
         self.shown = max(self.shown, header.zxid)
+        self.unimplemented = self.unimplemented or header.error == UNIMPLEMENTED
         asked = self._asked.pop(header.xid, None)
         if asked is None or not (
             header.error == 0 or (header.error == NO_NODE and asked.kind == "exists")

@@ -16,12 +16,14 @@ from rumpus.harness.ensemble import (
     WallClocks,
 )
 from rumpus.harness.simulated.machines import SimMachines
+from rumpus.harness.zookeeper_versions import USUAL_VERSION
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
 from rumpus.simulation.zookeeper.export import export
 
 if TYPE_CHECKING:
     from rumpus.harness.simulated_faults import Machines
+    from rumpus.harness.upgrades import Upgrades
 
 START_S = 60.0
 """How long the servers may take until all of them serve, in virtual seconds."""
@@ -29,9 +31,14 @@ START_S = 60.0
 _POLL_S = 0.05
 
 
-OFFERED: Final[Mapping[Capability, Availability]] = dict.fromkeys(
-    ("kill", "pause", "partition", "clock", "simulation"), Availability(True)
-)
+OFFERED: Final[Mapping[Capability, Availability]] = {
+    **dict.fromkeys(("kill", "pause", "partition", "clock", "simulation"), Availability(True)),
+    "upgrade": Availability(
+        False,
+        f"simulated servers all behave as ZooKeeper {USUAL_VERSION}; real ones have versions "
+        "(--ensemble docker)",
+    ),
+}
 """What simulated servers can do, on every host."""
 
 
@@ -60,6 +67,7 @@ class SimEnsemble:
         machines = SimMachines(cluster, network)
         self.machines: Machines | None = machines
         self.clocks: WallClocks | None = machines
+        self.upgrades: Upgrades | None = None
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network
         self._sleep = sleep
@@ -195,5 +203,5 @@ class SimEnsemble:
         return self._network.path(source, node).cut
 
     def probe(self) -> dict[Capability, Availability]:
-        """Simulated servers offer all that any fault needs."""
+        """Simulated servers offer all that faults need, except other versions."""
         return dict(OFFERED)

@@ -307,6 +307,11 @@ class SimLinks:
         self._chosen(client, ())
         return self._tallies[client].shown
 
+    def unimplemented(self, client: int) -> bool:
+        """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
+        self._chosen(client, ())
+        return self._tallies[client].unimplemented
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
         return [each for each in self.watches() if isinstance(each, WatchSeen)]

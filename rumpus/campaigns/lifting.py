@@ -13,8 +13,10 @@ from rumpus.checker.every_run.exercise import OUTSIDE, FaultWindow, fault_window
 from rumpus.checker.history import History, load_began
 from rumpus.checker.verdict import Anomaly
 from rumpus.harness.clients.handlers import HANDLERS
+from rumpus.harness.simulated.ensemble import OFFERED
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan, conflict
+from rumpus.nemesis.registry import availability
 from rumpus.nemesis.targets import Targets
 from rumpus.results.fingerprint import fingerprint
 from rumpus.runs.run_settings import RunSettings
@@ -86,7 +88,12 @@ def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
         left_out.append(f"--handler {settings.handler}: simulated clients have threads")
     return LiftedRun(
         settings=replace(
-            settings, ensemble="sim", image=None, handler=HANDLERS[0], preemption="auto"
+            settings,
+            ensemble="sim",
+            image=None,
+            zookeeper=None,
+            handler=HANDLERS[0],
+            preemption="auto",
         ),
         plan=FaultPlan(version=1, entries=tuple(entries), punctual=outcome.plan.punctual),
         seen=seen,
@@ -157,7 +164,10 @@ def _leader(history: History, time: int) -> str | None:
 
 
 def _misfit(entry: Entry, entries: Iterable[Entry]) -> str | None:
-    """Why a fault cannot be in a plan beside others; None if it can."""
+    """Why a fault cannot be in a simulated plan beside others; None if it can."""
+    simulated = availability(OFFERED, "sim")[entry.kind]
+    if not simulated.available:
+        return simulated.why
     for other in entries:
         if entry.at < other.end and (why := conflict(other, entry)):
             return why

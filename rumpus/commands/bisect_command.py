@@ -18,6 +18,7 @@ from rumpus.campaigns.replaying import case_name, judge_replay, replay_task
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.consoles import answers, notices, print_json
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
 from rumpus.project_names import names_here
 from rumpus.runs.client_library import released_kazoos
 from rumpus.runs.performing import find_in_working_directory
@@ -73,7 +74,8 @@ def bisect_command(arguments: argparse.Namespace) -> int:
 
 
 def _is_on_docker(case: Case, arguments: argparse.Namespace) -> bool:
-    return arguments.images is not None or case.task().settings.ensemble == "docker"
+    real = arguments.images is not None or arguments.zookeeper is not None
+    return real or case.task().settings.ensemble == "docker"
 
 
 def _ends(text: str, option: str) -> tuple[str, str]:
@@ -96,8 +98,11 @@ def _versions(
     Raises:
         UsageError: there are none.
     """
+    real: dict[str, Any] = {"ensemble": "docker", "image": None, "zookeeper": None}
     if arguments.images is not None:
-        return _listed(arguments.images), lambda image: {"ensemble": "docker", "image": image}
+        return _listed(arguments.images), lambda image: {**real, "image": image}
+    if arguments.zookeeper is not None:
+        return _zookeepers(arguments.zookeeper), lambda version: {**real, "zookeeper": version}
     text: str = arguments.kazoo
     # A directory may be in the one above: ../kazoo.
     if ".." in text and "/" not in text:
@@ -105,6 +110,13 @@ def _versions(
     else:
         versions = _listed(text)
     return versions, lambda version: {"kazoo": version}
+
+
+def _zookeepers(text: str) -> list[str]:
+    try:
+        return list(dict.fromkeys(map(find_version, _listed(text))))
+    except UnknownVersion as unknown:
+        raise UsageError(f"--zookeeper {text}: {unknown}") from unknown
 
 
 def _listed(text: str) -> list[str]:

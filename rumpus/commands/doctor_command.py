@@ -13,11 +13,12 @@ from rumpus.checker.linearizability import search
 from rumpus.commands.list_command import docker_faults
 from rumpus.consoles import answers
 from rumpus.harness.docker.engine import connect, refusals
-from rumpus.harness.docker.image import image_tag
+from rumpus.harness.docker.image import NODE, image_tag
 from rumpus.harness.docker.leftovers import find_leftovers
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
 from rumpus.nemesis.registry import FAULTS
 from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.version import __version__
@@ -71,6 +72,11 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         say(good=there, what="node image", detail=detail)
         words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
         say(good=not left, what="leftovers", detail=words)
+        for number in DEBIAN_RELEASES:
+            if number != USUAL_VERSION:
+                image = image_tag(NODE, number)
+                here = "is there" if image in tags else "is missing: the first run builds it"
+                say(good=True, what=f"zookeeper {number}", detail=f"{image} {here}")
         images = {system: SYSTEMS[system].server(1).image for system in other_systems()}
         images |= {image: image for image in client_images()}
         for system, folder in images.items():

@@ -15,7 +15,7 @@ from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import monotonic_and_wall, perform
 from rumpus.nemesis.plan import FaultPlan
-from rumpus.nemesis.registry import require
+from rumpus.nemesis.registry import prepare, require
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import ClockAnchor
 from rumpus.runs.world import RunOrder
@@ -85,6 +85,7 @@ class DockerWorld:
         finally:
             engine.close()
         require(plan.kinds, self._ensemble)
+        prepare(plan.entries, self._ensemble)
 
     def begin(self) -> ClockAnchor:
         """Set the run's clock to 0 now; what it and the wall clock show at that time."""

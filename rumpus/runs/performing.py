@@ -25,6 +25,7 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import USUAL, Usage, parse_usage
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.harness.run import Run, Status
+from rumpus.harness.zookeeper_versions import USUAL_VERSION, UnknownVersion, find_version
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
@@ -56,7 +57,7 @@ from rumpus.workloads.registry import WORKLOADS, find_workload
 
 TICK_MS = 500
 
-SIMULATED_ZOOKEEPER = "3.8.0, simulated"
+SIMULATED_ZOOKEEPER = f"{USUAL_VERSION}, simulated"
 """The version of ZooKeeper that the record of a simulated run names."""
 
 
@@ -98,6 +99,7 @@ class PreparedRun:
             self._settings = settings = _for_other_system(settings, self._system)
         elif self._client_image:
             self._settings = settings = _for_client_image(settings, self._client_image)
+        self._settings = settings = _with_version(settings)
         choice = choose_ensemble(settings.ensemble, settings.image)
         _check_handler(settings.handler, choice)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
@@ -470,6 +472,31 @@ def _world(
     )
 
 
+def _with_version(settings: RunSettings) -> RunSettings:
+    """The settings with the image of the version of ZooKeeper that they name, if they name one.
+
+    Raises:
+        UsageError: there is no such version, or the run cannot have one.
+    """
+    asked = settings.zookeeper
+    if asked is None:
+        return settings
+    if settings.image is not None:
+        raise UsageError("--zookeeper and --image both say what the servers run: leave one out")
+    if settings.ensemble == "sim":
+        raise UsageError(
+            f"simulated servers behave as ZooKeeper {USUAL_VERSION}, so they cannot be {asked}: "
+            "leave --zookeeper out, or use --ensemble docker"
+        )
+    from rumpus.harness.docker.image import NODE, image_tag  # noqa: PLC0415 - slow to import
+
+    try:
+        version = find_version(asked)
+    except UnknownVersion as unknown:
+        raise UsageError(f"--zookeeper {asked}: {unknown}") from unknown
+    return replace(settings, image=image_tag(NODE, version))
+
+
 def _for_other_system(settings: RunSettings, system: str) -> RunSettings:
     """The settings of a run whose servers are not ZooKeeper's: on real servers, with their number.
 
@@ -479,7 +506,7 @@ def _for_other_system(settings: RunSettings, system: str) -> RunSettings:
     alone = f"{settings.workload} / {settings.recipe} runs on {system}"
     if settings.ensemble == "sim":
         raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
-    for option in ("image", "kazoo", "swarm", "server_mutant"):
+    for option in ("image", "zookeeper", "kazoo", "swarm", "server_mutant"):
         if getattr(settings, option) is not None:
             words = option.replace("_", "-")
             raise UsageError(f"{alone}, so it takes no --{words}, which is for ZooKeeper")

@@ -17,6 +17,7 @@ from rumpus.argument_types import (
 )
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.generators.usage import Usage
+from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
 from rumpus.nemesis.client_switch import CORNER_MODES
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.nemesis.swarm import PROFILES
@@ -196,6 +197,13 @@ def _add_settings(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--image", type=name, help="Docker image of the servers (default: one that rumpus builds)"
+    )
+    run.add_argument(
+        "--zookeeper",
+        type=name,
+        metavar="VERSION",
+        help="version of ZooKeeper that real servers have; its image is built when it is missing; "
+        f"3.9 means the newest 3.9: {', '.join(DEBIAN_RELEASES)} (default: {USUAL_VERSION})",
     )
     run.add_argument(
         "--kazoo",

@@ -34,6 +34,7 @@ class RunSettings:
     preemption: Mode | Literal["auto"] = "auto"
     server_mutant: str | None = None
     image: str | None = None
+    zookeeper: str | None = None
     kazoo: str | None = None
     handler: str = HANDLERS[0]
     runs: Path = Path("runs")

@@ -17,6 +17,7 @@ from rumpus.harness.docker.image import ensure_node_image
 from rumpus.harness.docker.leftovers import labels, remove_run
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.zookeeper_server import CLIENT_PORT, ZooKeeperServer
+from rumpus.harness.zookeeper_versions import USUAL_VERSION
 
 MEMORY = "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,wchc,wchp,isro,conf,envi"
@@ -44,6 +45,7 @@ class DockerDeployment:
         nodes: one is a standalone server.
         tick_ms: ``tickTime``.
         properties: system properties of ZooKeeper, without the prefix ``zookeeper.``.
+        version: of ZooKeeper, a key of ``zookeeper_versions.DEBIAN_RELEASES``.
     """
 
     kind = "docker"
@@ -54,6 +56,7 @@ class DockerDeployment:
         *,
         tick_ms: int = 2000,
         properties: Mapping[str, str] | None = None,
+        version: str = USUAL_VERSION,
     ) -> None:
         self.nodes = tuple(f"n{number}" for number in range(1, nodes + 1))
         self.tick_ms = tick_ms
@@ -61,6 +64,7 @@ class DockerDeployment:
         self._run_id = f"conformance-{os.getpid()}-{next(_numbers)}"
         self._client = connect()
         image = ensure_node_image(self._client)
+        server_image = ensure_node_image(self._client, version=version)
         marks = labels(self._run_id)
         network = f"rumpus-{self._run_id}"
         self._nodes = {
@@ -81,7 +85,7 @@ class DockerDeployment:
             def create(name: str) -> None:
                 self._nodes[name].create(
                     tools_image=image,
-                    server_image=image,
+                    server_image=server_image,
                     network=network,
                     environment=self._environment(name) | {"JVMFLAGS": f"{MEMORY} {flags}"},
                 )

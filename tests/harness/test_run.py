@@ -56,6 +56,7 @@ def no_links(_addresses, _clients):
         afflicted=lambda _client: False,
         requests=lambda _client: {},
         shown=lambda _client: 0,
+        unimplemented=lambda _client: False,
     )
 
 

@@ -30,7 +30,7 @@ def test_kinds_are_usual_where_the_ensemble_offers_what_they_need():
     assert len(EVERYWHERE) == 6
     assert (*EVERYWHERE, "follower-lag") == SIMULATED
     assert set(FAULTS) - set(SOUND) == {
-        *("file-lie", "reseed", "client-frame", "client-switch", "clock-jump")
+        *("file-lie", "reseed", "client-frame", "client-switch", "clock-jump", "rolling-upgrade")
     }
     assert {kind for kind, fault in FAULTS.items() if not fault.sound} == {"file-lie"}
 

@@ -149,6 +149,30 @@ def test_the_time_of_actions_is_for_those_that_have_it(rumpus, words, why):
     refused(rumpus("run", *words.split()), 2, why)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--zookeeper", "3.7"], "there is no ZooKeeper '3.7'"),
+        (["--zookeeper", "3.4", "--image", "x"], "leave one out"),
+        (
+            ["--zookeeper", "3.4", "--ensemble", "sim"],
+            "simulated servers behave as ZooKeeper 3.8.0",
+        ),
+        (["--zookeeper", "3.4", "--recipe", "etcd"], "it takes no --zookeeper"),
+    ],
+)
+def test_a_version_of_zookeeper_that_a_run_cannot_have(rumpus, words, said):
+    answer = rumpus("run", "lock", *words)
+    assert answer.code == 2
+    assert said in answer.err
+
+
+def test_simulated_servers_are_not_upgraded(rumpus):
+    answer = rumpus("run", "lock", "--ensemble", "sim", "--nemesis", "rolling-upgrade")
+    assert answer.code == 4
+    assert "rolling-upgrade: simulated servers all behave as ZooKeeper 3.8.0" in answer.err
+
+
 def test_simulated_servers_have_no_image(rumpus):
     answer = rumpus("run", "lock", "--ensemble", "sim", "--image", "zookeeper:3.9")
     refused(answer, 2, "zookeeper:3.9", "--ensemble docker")

@@ -3,8 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.errors import check_errors
+from rumpus.checker.every_run.errors import check_errors, unimplemented
 from rumpus.checker.every_run.exercise import (
     Effect,
     check_exercise,
@@ -115,7 +117,14 @@ def judge_exercised(
         any_kind=evidence.punctual,
     )
     checks = [*checks, check_errors(evidence.history)]
-    return judge([*checks, exercise], evidence.promises.prevents, strict=evidence.strict)
+    lacking = unimplemented(evidence.history)
+    promised = () if lacking else evidence.promises.prevents
+    verdict = judge([*checks, exercise], promised, strict=evidence.strict and not lacking)
+    if lacking:
+        return msgspec.structs.replace(
+            verdict, valid="unknown", outcome="unknown", reasons=[lacking]
+        )
+    return verdict
 
 
 def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:

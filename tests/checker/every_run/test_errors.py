@@ -1,6 +1,6 @@
 import pytest
 
-from rumpus.checker.every_run.errors import MOST_SHOWN, check_errors
+from rumpus.checker.every_run.errors import MOST_SHOWN, check_errors, unimplemented
 from tests.checker.recorded import Recorded
 
 
@@ -63,3 +63,21 @@ def test_errors_of_different_types_are_counted_apart():
         recorded.add(10 * process + 1, process, "info", "acquire", error=error)
     counts = {kind: told["count"] for kind, told in check_errors(recorded.history()).stats.items()}
     assert counts == {"acquire: KeyError": 2, "acquire: IndexError": 1}
+
+
+def test_a_request_that_the_servers_do_not_know_is_told():
+    recorded = Recorded()
+    recorded.add(0, 1, "invoke", "acquire")
+    assert unimplemented(recorded.history()) is None
+    recorded.add(1, 1, "info", "acquire", error="UnimplementedError: ")
+    assert "c1's acquire made a request that the servers do not know" in unimplemented(
+        recorded.history()
+    )
+
+
+def test_a_refusal_that_the_recipe_keeps_to_itself_is_told_by_the_links():
+    recorded = Recorded()
+    recorded.add(0, 1, "invoke", "acquire").add(1, 1, "info", "acquire", error="Gone: x")
+    counts = {"client": 1, "requests": {}, "shown": 0, "unimplemented": True}
+    recorded.add(2, "link", "info", "requests", counts)
+    assert unimplemented(recorded.history()).startswith("c1 made a request")

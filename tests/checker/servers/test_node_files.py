@@ -64,6 +64,9 @@ def test_the_digest_of_the_newest_snapshot(tmp_path, zxid_told, version, found):
     assert read_node_directory(tmp_path).digest is None
     (files / "snapshot.8").write_bytes(b"ZKSN..." + end + told + end)
     assert read_node_directory(tmp_path).digest == found
+    last_zxid = struct.pack(">qq", 9, 78)
+    (files / "snapshot.8").write_bytes(b"ZKSN..." + end + told + end + last_zxid + end)
+    assert read_node_directory(tmp_path).digest == found, "as 3.9 writes it"
     (files / "snapshot.9").write_bytes(b"ZKSN... half writ")
     assert read_node_directory(tmp_path).digest == found
     (files / "snapshot.9").write_bytes(b"ZKSN..." + bytes(5) + told + end)

@@ -1,5 +1,6 @@
 import fcntl
-import subprocess
+import io
+import tarfile
 import tempfile
 import threading
 from pathlib import Path
@@ -41,6 +42,25 @@ def test_tag_is_the_hash_of_what_is_built(context):
     fourth = image_tag()
     (context / "start.sh").write_text("exec false\n")
     assert len({first, second, third, fourth, image_tag()}) == 5
+
+
+@pytest.mark.usefixtures("context")
+def test_each_version_has_an_image_of_its_own_and_other_systems_have_none():
+    assert image_tag(version="3.8.0") == image_tag()
+    assert image_tag(version="3.9.6") == image_tag().replace(":3.8.0-", ":3.9.6-")
+    assert image_tag("redis", "3.9.6") == image_tag("redis")
+
+
+@pytest.mark.usefixtures("context")
+def test_an_image_of_a_version_is_built_and_not_pulled(monkeypatch, tmp_path):
+    built = []
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(docker_image, "is_there", lambda *_: False)
+    monkeypatch.setattr(docker_image, "_pull", lambda _: None)
+    monkeypatch.setattr(docker_image, "_build", lambda *arguments: built.append(arguments[1:4]))
+    name = image_tag(version="3.4.13")
+    assert ensure_image(None, name) == name
+    assert built == [("zookeeper", "3.4.13", "debian:bullseye-slim")]
 
 
 def test_build_context_is_the_checkouts():
@@ -94,7 +114,9 @@ def test_build_that_fails_is_a_refusal_with_its_last_words(engine, context, monk
     (context / "Dockerfile").write_text(
         "ARG BASE\nFROM ${BASE}\nRUN echo mirror is down && exit 9\n"
     )
-    with pytest.raises(EnvironmentRefusal, match=r"(?s)code: 9\. Its last words.*mirror is down"):
+    with pytest.raises(
+        EnvironmentRefusal, match=r"(?s)code: 9; the mirror of .* Its last words.*mirror is down"
+    ):
         ensure_node_image(engine)
 
 
@@ -114,9 +136,9 @@ def test_whoever_comes_second_says_that_it_waits(engine, context, monkeypatch):
             other = threading.Thread(target=ensure_node_image, args=(engine, report))
             other.start()
             assert waits.wait(10)
-            assert not docker_image._is_there(engine, image_tag())
+            assert not docker_image.is_there(engine, image_tag())
         other.join()
-        assert docker_image._is_there(engine, image_tag())
+        assert docker_image.is_there(engine, image_tag())
     finally:
         engine.images.remove(image_tag())
 
@@ -156,7 +178,7 @@ def test_image_that_is_not_to_be_had_is_a_refusal(engine, name, said):
 @pytest.fixture
 def no_registry(monkeypatch):
     """No base on the engine, and no registry."""
-    monkeypatch.setattr(docker_image, "_is_there", lambda *_: False)
+    monkeypatch.setattr(docker_image, "is_there", lambda *_: False)
     monkeypatch.setattr(docker_image, "_pull", lambda _: "no such host")
 
 
@@ -177,23 +199,23 @@ class TestBaseWithoutRegistry:
     def test_needs_root(self, monkeypatch):
         monkeypatch.setattr("os.getuid", lambda: 1000)
         with pytest.raises(EnvironmentRefusal, match=r"no such host.*once as root"):
-            docker_image._base(None, lambda _: None)
+            docker_image._base(None, "bookworm", lambda _: None)
 
     def test_needs_debootstrap_or_apt(self, monkeypatch):
         monkeypatch.setattr("os.getuid", lambda: 0)
         monkeypatch.setattr("shutil.which", lambda _: None)
         with pytest.raises(EnvironmentRefusal, match=r"debootstrap.* not installed: install it"):
-            docker_image._base(None, lambda _: None)
+            docker_image._base(None, "bookworm", lambda _: None)
 
     def test_mirror_that_fails_is_named(self, monkeypatch, debootstrap):
         debootstrap('echo "E: nothing at $4"\nexit 1')
         monkeypatch.setenv("RUMPUS_DEBIAN_MIRROR", "http://mirror.invalid/debian")
         said = r"(?s)RUMPUS_DEBIAN_MIRROR.*E: nothing at http://mirror.invalid/debian"
         with pytest.raises(EnvironmentRefusal, match=said):
-            docker_image._base(None, lambda _: None)
+            docker_image._base(None, "bookworm", lambda _: None)
 
-    def test_debootstrap_makes_it_and_the_engine_gets_it(self, debootstrap):
-        debootstrap('mkdir -p "$3/etc" && echo bookworm > "$3/etc/codename"')
+    def test_debootstrap_makes_it_and_the_engine_gets_it(self, debootstrap, monkeypatch, tmp_path):
+        debootstrap('mkdir -p "$3/etc" && echo "$2" > "$3/etc/codename" && echo "$5" > "$3/script"')
         imported = {}
 
         class Engine:
@@ -202,12 +224,14 @@ class TestBaseWithoutRegistry:
                 def import_image_from_stream(stream, repository, tag):
                     imported[f"{repository}:{tag}"] = stream.read()
 
-        assert docker_image._base(Engine(), lambda _: None) == docker_image.OWN_BASE
-        (tarball,) = imported.values()
-        listing = subprocess.run(
-            ["tar", "--list"], input=tarball, capture_output=True, check=True
-        ).stdout.decode()
-        assert "./etc/codename" in listing
+        (tmp_path / "bookworm").touch()
+        monkeypatch.setattr(docker_image, "_DEBOOTSTRAP_SCRIPTS", tmp_path)
+        for release, script in (("bookworm", "\n"), ("forky", f"{tmp_path}/sid\n")):
+            made = docker_image._base(Engine(), release, lambda _: None)
+            assert made == f"rumpus/debian:{release}"
+            with tarfile.open(fileobj=io.BytesIO(imported[made])) as tar:
+                assert tar.extractfile("./etc/codename").read().decode() == f"{release}\n"
+                assert tar.extractfile("./script").read().decode() == script
 
 
 def test_lock_is_free_again_after_a_failure(monkeypatch, tmp_path):

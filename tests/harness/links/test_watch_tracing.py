@@ -61,3 +61,11 @@ def test_an_event_knows_what_had_been_shown_before(tracing):
     for zxid in (50, 45, -1):
         tracing.reply(reply(9, zxid), 0)
     assert tracing.reply(event(4, "/a"), 9) == WatchSeen(9, 3, "child", "/a", 2, 50)
+
+
+def test_a_request_that_is_refused_as_unknown_is_noted(tracing):
+    tracing.reply(reply(1, 5, error=-101), 0)
+    assert not tracing.unimplemented
+    tracing.reply(reply(2, 5, error=-6), 0)
+    tracing.reply(reply(3, 6), 0)
+    assert tracing.unimplemented

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from rumpus.campaigns.case import decode_case
-from rumpus.campaigns.lifting import _entry, lift
+from rumpus.campaigns.lifting import _entry, _misfit, lift
 from rumpus.checker.every_run.exercise import OUTSIDE, FaultWindow
 from rumpus.checker.history import History, Op
 from rumpus.command_line import main
@@ -134,3 +134,10 @@ def test_what_somebody_else_did_becomes_the_same_fault(state, kind):
     entry = lifted_entry(window("outside-0", kind=OUTSIDE, detail=said))
     assert (entry.id, entry.kind, entry.targets) == (2, kind, Targets(names=("n2",)))
     assert (entry.at, entry.duration) == (5.0, 4.0)
+
+
+def test_a_fault_that_simulated_servers_do_not_have_is_left_out():
+    entry = Entry(id=1, at=1, kind="kill", targets=Targets(role="all"), duration=1)
+    assert _misfit(entry, []) is None
+    upgrade = msgspec.structs.replace(entry, kind="rolling-upgrade")
+    assert "simulated servers all behave as" in _misfit(upgrade, [])

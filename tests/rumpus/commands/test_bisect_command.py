@@ -58,6 +58,7 @@ def test_a_table_and_the_answer_are_printed(case, tmp_path, capsys):
     [
         (["--kazoo", ".."], "name the oldest and the newest"),
         (["--kazoo", ","], "no versions are named"),
+        (["--zookeeper", "3.4,3.7"], "there is no ZooKeeper '3.7'"),
         (["--commits", "HEAD"], "name the oldest and the newest"),
         (["--kazoo", "2.9.0", "--repository", "."], "--repository goes with --commits"),
     ],
@@ -93,3 +94,12 @@ def test_where_pip_finds_nothing_there_is_another_way(pip):
     pip("", code=1)
     with pytest.raises(EnvironmentRefusal, match="name them one by one"):
         released_kazoos("2.6.1", "2.8.0")
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_versions_of_zookeeper_are_real_servers(case, capsys):
+    words = ["bisect", str(case), "--zookeeper", "3.4,3.9,3.9.6", "--jobs", "1", "--json"]
+    assert main(words) == 4
+    told = json.loads(capsys.readouterr().out)
+    assert [each["version"] for each in told["versions"]] == ["3.4.13", "3.9.6"]
+    assert all("no Docker engine answers" in each["error"] for each in told["versions"])

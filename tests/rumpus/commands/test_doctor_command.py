@@ -21,7 +21,16 @@ def test_without_an_engine_it_says_what_is_there_and_what_to_do(rumpus, tmp_path
 def test_with_an_engine_it_tells_of_image_leftovers_and_every_fault(rumpus, tmp_path):
     answer = rumpus("doctor", "--runs", tmp_path)
     assert answer.code == 0
-    for what in ("docker", "node image", "leftovers", "redis", "etcd", "kill", "partition"):
+    for what in (
+        "docker",
+        "node image",
+        "leftovers",
+        "zookeeper 3.9.6",
+        "redis",
+        "etcd",
+        "kill",
+        "partition",
+    ):
         assert f" {what} " in answer.out
 
 

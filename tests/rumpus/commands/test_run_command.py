@@ -261,3 +261,33 @@ def test_an_image_that_is_nowhere(rumpus, runs):
     assert answer.code == 4
     assert "localhost:1/rumpus/none:1 is not on this engine and cannot be pulled" in answer.err
     assert not runs.exists()
+
+
+@FULL
+def test_servers_of_another_version_are_upgraded_under_load(rumpus, runs, plan):
+    upgrade = {
+        "at": 2,
+        "kind": "rolling-upgrade",
+        "targets": {"role": "all"},
+        "duration": 1,
+        "options": {"to": "3.9"},
+    }
+    path = plan({"version": 1, "entries": [upgrade]})
+    words = ["run", "lock", "--zookeeper", "3.8", "--plan", path, "--time-limit", 20]
+    answer = rumpus(*words, "--runs", runs, "--json")
+    document = json.loads(answer.out)
+    assert (answer.code, document["outcome"]) == (0, "valid"), document["reasons"]
+    assert document["versions"]["zookeeper"].startswith("rumpus/zookeeper:3.8.0-")
+    (fault,) = document["faults"]
+    assert (fault["kind"], fault["verified"]) == ("rolling-upgrade", 1)
+
+
+@FULL
+def test_what_servers_of_3_4_do_not_know_is_told(rumpus, runs):
+    words = ["run", "lock", *ONE, "--zookeeper", "3.4", "--nemesis", "none", "--time-limit", 3]
+    answer = rumpus(*words, "--runs", runs, "--json")
+    document = json.loads(answer.out)
+    assert (answer.code, document["outcome"]) == (3, "unknown")
+    assert "a request that the servers do not know" in document["reasons"][0]
+    kazoo = rumpus(*words, "--recipe", "kazoo", "--runs", runs, "--json")
+    assert (kazoo.code, json.loads(kazoo.out)["outcome"]) == (0, "valid")

@@ -8,10 +8,12 @@ import os
 
 import pytest
 
+from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
 from tests.conformance.docker_deployment import DockerDeployment
 from tests.conformance.simulated_deployment import SimulatedDeployment
 from tests.simulation.differential.comparison import compare, shrink
 from tests.simulation.differential.steps import Generator
+from tests.simulation.differential.versions import alike
 
 FULL = bool(os.environ.get("RUMPUS_FULL_CHECKS"))
 SEEDS = range(1, 37 if FULL else 3)
@@ -39,6 +41,21 @@ def test_they_answer_alike(seed):
     if found is not None:
         smallest = shrink(found, lambda fewer: compare(fewer, real, simulated), tries=40)
         pytest.fail(str(smallest), pytrace=False)
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(not FULL, reason="set RUMPUS_FULL_CHECKS")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("version", sorted(set(DEBIAN_RELEASES) - {USUAL_VERSION}))
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_other_versions_answer_alike_what_is_not_known_to_differ(seed, version):
+    steps = alike(Generator(seed, restarts=0.002).steps(STEPS), version)
+
+    def other():
+        return DockerDeployment(properties=PROPERTIES, version=version)
+
+    found = compare(steps, other, simulated)
+    assert found is None, str(found)
 
 
 @pytest.mark.docker

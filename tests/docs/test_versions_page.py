@@ -1,0 +1,60 @@
+"""docs/versions.md is up to date with what is written down of the versions."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.generators.marked_page import with_part
+from docs.generators.versions_page import DEBIAN_RELEASES, cell, differences, table
+from rumpus.workloads.registry import WORKLOADS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_all_differences():
+    assert with_part(PAGE, "differences", differences()) == PAGE, (
+        "python -m docs.generators.versions_page docs/versions.md"
+    )
+
+
+def test_the_page_has_all_versions_and_families():
+    for version, release in DEBIAN_RELEASES.items():
+        assert re.search(rf"^\| {re.escape(version)}\S* .*\| {release} \|", PAGE, re.MULTILINE)
+    for family in WORKLOADS:
+        assert f"\n| `{family}` |" in PAGE.partition("<!-- versions -->")[2]
+
+
+RESULT = {"outcome": "valid", "reasons": [], "anomalies": []}
+BROKEN = {
+    "outcome": "violation",
+    "reasons": ["split-brain: 2"],
+    "anomalies": [
+        {"kind": "split-brain", "count": 2, "promised": True},
+        {"kind": "fenced", "count": 1, "promised": False},
+    ],
+}
+LACKING = {"outcome": "unknown", "reasons": ["requests that the servers do not know"]}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "result", "words"),
+    [
+        ("fair", RESULT, "valid"),
+        ("kazoo", RESULT, "`kazoo`: valid"),
+        ("fair", BROKEN, "`split-brain` 2"),
+        ("fair", LACKING, "needs 3.5 (`UnimplementedError`)"),
+        ("fair", {**RESULT, "outcome": "unknown", "reasons": ["a", "b"]}, "unknown (a; b)"),
+        ("fair", None, ""),
+    ],
+)
+def test_a_cell_says_what_a_run_found(recipe, result, words):
+    assert cell(recipe, "fair", result) == words
+
+
+def test_where_a_recipe_cannot_run_another_one_does():
+    def obtain(_family, recipe, version):
+        return LACKING if (recipe, version) == ("fair", "3.4.13") else RESULT
+
+    (row,) = (row for row in table(obtain).splitlines() if row.startswith("| `lock` |"))
+    assert row == "| `lock` | `fair` | `kazoo`: valid | valid | valid | valid |"
