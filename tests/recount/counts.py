@@ -876,6 +876,14 @@ counts("watch", "missed changes", "waits")(
 )
 
 
+def keys_told(run):
+    """Of how many keys a change was told."""
+    return len({c.value["key"] for c in run.of("await", type="ok")})
+
+
+counts("watch", "missed changes", "keys_told")(keys_told)
+
+
 # -- chubby -------------------------------------------------------------------------------------
 
 
@@ -959,6 +967,7 @@ for check, stat, need, count in (
         ),
     ),
     ("missed changes", "waits", "", lambda run: sum(c.error != "open" for c in run.of("await"))),
+    ("missed changes", "keys_told", "kinds of change that were told", keys_told),
 ):
     counts_of_chubby(check, stat, need, count)
 

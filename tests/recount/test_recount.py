@@ -228,7 +228,7 @@ def test_handovers_after_a_release(run):
     if run.results["workload"] not in CONTENDED:
         assert rows == {}
         return
-    if run.results["workload"] in ("read-write", "semaphore"):
+    if run.results["workload"] in ("read-write", "semaphore", "chubby"):
         return  # where several hold at once nobody can pair by eye: tested on small histories
     lengths = [
         (later.granted - earlier.release_called) / 1e6
