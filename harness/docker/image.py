@@ -36,10 +36,9 @@ Report = Callable[[str], None]
 NODE = "zookeeper"
 """The folder of the node image."""
 MIRROR_VARIABLE = "RUMPUS_DEBIAN_MIRROR"
-"""Environment variable for the Debian mirror that debootstrap uses."""
-USUAL_MIRROR = "http://deb.debian.org/debian"
+"""Environment variable for the Debian mirror; if unset, debootstrap uses its default mirror."""
 
-_DEBOOTSTRAP_SCRIPTS = Path("/usr/share/debootstrap/scripts")
+_DEBOOTSTRAP = Path("/usr/share/debootstrap")
 _PULL_SILENCE_S = 20
 _BUILD_SILENCE_S = 300
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -204,7 +203,7 @@ def _base(client: DockerClient, release: str, report: Report) -> str:
 
 def _bootstrap(client: DockerClient, release: str, report: Report, why: str) -> None:
     own, registrys = f"rumpus/debian:{release}", f"debian:{release}-slim"
-    mirror = os.environ.get(MIRROR_VARIABLE, USUAL_MIRROR)
+    mirror = [os.environ[MIRROR_VARIABLE]] if MIRROR_VARIABLE in os.environ else []
     if os.getuid() != 0:
         raise EnvironmentRefusal(
             f"{why}, and only root can make the base image instead: run the same command once as "
@@ -212,16 +211,18 @@ def _bootstrap(client: DockerClient, release: str, report: Report, why: str) -> 
         )
     if shutil.which("debootstrap") is None:
         _install_debootstrap(why, registrys, report)
-    # A debootstrap that is older than the release has no script of its name; that of sid fits.
-    script = (
-        [] if (_DEBOOTSTRAP_SCRIPTS / release).exists() else [str(_DEBOOTSTRAP_SCRIPTS / "sid")]
-    )
-    with tempfile.TemporaryDirectory(prefix="rumpus-base-") as place:
+    with (
+        tempfile.TemporaryDirectory(prefix="rumpus-base-") as place,
+        tempfile.TemporaryDirectory(prefix="rumpus-debootstrap-") as scripts,
+    ):
         _watched(
-            ["debootstrap", "--variant=minbase", release, place, mirror, *script],
+            [
+                *("env", f"DEBOOTSTRAP_DIR={_scripts_with(release, Path(scripts))}"),
+                *("debootstrap", "--variant=minbase", release, place, *mirror),
+            ],
             report,
             f"making the base image of Debian {release} failed (set {MIRROR_VARIABLE} to use "
-            f"another mirror than {mirror})",
+            "another mirror)",
             quiet=True,
         )
         report(f"importing {own}")
@@ -233,6 +234,16 @@ def _bootstrap(client: DockerClient, release: str, report: Report, why: str) -> 
         ):
             repository, tag = own.split(":")
             client.api.import_image_from_stream(tar.stdout, repository=repository, tag=tag)
+
+
+def _scripts_with(release: str, place: Path) -> Path:
+    """Debootstrap's files, with a script for a release that is younger than they: that of sid."""
+    if (_DEBOOTSTRAP / "scripts" / release).exists():
+        return _DEBOOTSTRAP
+    own = place / "debootstrap"
+    shutil.copytree(_DEBOOTSTRAP, own, symlinks=True)
+    (own / "scripts" / release).symlink_to("sid")
+    return own
 
 
 def _install_debootstrap(why: str, registrys: str, report: Report) -> None:

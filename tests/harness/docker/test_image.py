@@ -215,7 +215,10 @@ class TestBaseWithoutRegistry:
             docker_image._base(None, "bookworm", lambda _: None)
 
     def test_debootstrap_makes_it_and_the_engine_gets_it(self, debootstrap, monkeypatch, tmp_path):
-        debootstrap('mkdir -p "$3/etc" && echo "$2" > "$3/etc/codename" && echo "$5" > "$3/script"')
+        debootstrap(
+            'mkdir -p "$3/etc" && echo "$2" > "$3/etc/codename"\n'
+            'cat "$DEBOOTSTRAP_DIR/scripts/$2" > "$3/script"'
+        )
         imported = {}
 
         class Engine:
@@ -224,9 +227,11 @@ class TestBaseWithoutRegistry:
                 def import_image_from_stream(stream, repository, tag):
                     imported[f"{repository}:{tag}"] = stream.read()
 
-        (tmp_path / "bookworm").touch()
-        monkeypatch.setattr(docker_image, "_DEBOOTSTRAP_SCRIPTS", tmp_path)
-        for release, script in (("bookworm", "\n"), ("forky", f"{tmp_path}/sid\n")):
+        (tmp_path / "files" / "scripts").mkdir(parents=True)
+        for release in ("bookworm", "sid"):
+            (tmp_path / "files" / "scripts" / release).write_text(f"{release}'s script")
+        monkeypatch.setattr(docker_image, "_DEBOOTSTRAP", tmp_path / "files")
+        for release, script in (("bookworm", "bookworm's script"), ("forky", "sid's script")):
             made = docker_image._base(Engine(), release, lambda _: None)
             assert made == f"rumpus/debian:{release}"
             with tarfile.open(fileobj=io.BytesIO(imported[made])) as tar:
