@@ -87,8 +87,9 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         engine.close()
     for name, found in docker_faults().items():
         say(good=found.available, what=name, detail=found.why or FAULTS[name].summary)
+    needed = {fault.needs for fault in FAULTS.values()}
     for name, found in probe_engine().items():
-        if name not in FAULTS:
+        if name not in needed:
             detail = found.why or "would be possible between servers; no fault here needs it"
             say(good=found.available, what=name, detail=detail)
     return 0 if able else 4
