@@ -96,7 +96,10 @@ class Member(Contender):
 
     @contextmanager
     def using(self, name: str, patience: float = OPEN_S) -> Iterator[Handle]:
-        """The handle of a file, which is opened if need be; an invalid one is given up."""
+        """The handle of a file, which is opened if need be; an invalid one is given up.
+
+        The lock's handle, and the end of the session, take all others with them.
+        """
         if self._session is None:
             self._session = self._kind(self.context.kazoo, self._cell, name=self.context.name)
         handle = self._handles.get(name)
@@ -105,7 +108,10 @@ class Member(Contender):
                 handle = self._open(self._session, name, patience)
             yield handle
         except HandleInvalid:
-            self.close()
+            if handle is None or name == PRIMARY or self._expired is self._session:
+                self.close()
+            else:
+                self.forget(name)
             raise
 
     def _open(self, session: Chubby, name: str, patience: float) -> Handle:
@@ -154,7 +160,13 @@ class Member(Contender):
             handle.close()
 
     def close(self) -> None:
-        """Close the session and its handles; the next call opens others."""
+        """Close the session and its handles; the next call opens others.
+
+        Nobody believes in a lock that is released in this way: its handle is poisoned first.
+        """
+        if self.recipe is not None:
+            self.recipe.poison()
+            self.context.look_at_belief()
         if self._session is not None:
             self._session.close()
         self._session = None
