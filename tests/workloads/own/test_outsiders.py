@@ -149,7 +149,8 @@ def test_a_sound_recipe_of_somebody_else_is_valid(family, recipe, options, tmp_p
 @pytest.mark.parametrize(("family", "recipe", "anomaly"), WRONG[1::PART])
 def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, tmp_path):
     clients = 5 if family in ("breaking", "chubby", "failover", "watch") else 3
-    options = {**KILLED, "seeds": 20, "time_limit": 2.0, "clients": clients}
+    seconds = 8.0 if family == "chubby" else 2.0
+    options = {**KILLED, "seeds": 20, "time_limit": seconds, "clients": clients}
     result = trial(family, recipe, tmp_path, **options)
     assert result.outcome == "violation", str(result)
     assert anomaly in {each.kind for each in result.anomalies}
