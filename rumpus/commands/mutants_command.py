@@ -311,9 +311,11 @@ def _print(found: Sequence[Hunt], console: Console) -> None:
     for heading, justify in (("family", "left"), ("mutant", "left"), ("outcome", "left")):
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type] # a literal
     table.add_column("caught in", justify="right", no_wrap=True)
-    table.add_column("by")
-    table.add_column("never seen")
-    table.add_column("seconds", justify="right")
+    table.add_column("by", min_width=20)
+    some_unseen = any(each.unseen for each in found)
+    if some_unseen:
+        table.add_column("never seen")
+    table.add_column("seconds", justify="right", no_wrap=True)
     for each in found:
         table.add_row(
             each.mutant.family,
@@ -321,7 +323,7 @@ def _print(found: Sequence[Hunt], console: Console) -> None:
             Text(each.outcome, style=_STYLES[each.outcome]),
             _share(each),
             _counted(each),
-            ", ".join(sorted(each.unseen)),
+            *([", ".join(sorted(each.unseen))] if some_unseen else []),
             f"{each.seconds:.1f}",
         )
     console.print(table)
