@@ -35,20 +35,15 @@ UNIMPLEMENTED: Final = "UnimplementedError"
 
 def unimplemented(history: History) -> str | None:
     """Which client made a request that the servers do not know, in words; None if none did."""
+    unknown = "a request that the servers do not know: the recipe needs a newer ZooKeeper"
     for operation in history.operations():
         call, done = operation
         error = done.error if done is not None else None
         if error is not None and error.partition(":")[0] == UNIMPLEMENTED:
-            return (
-                f"c{history.caller(operation)}'s {call.f} made a request that the servers do not "
-                "know: the recipe needs a newer ZooKeeper"
-            )
+            return f"c{history.caller(operation)}'s {call.f} made {unknown}"
     for op in history.events("link", "requests"):
         if op.value.get("unimplemented"):
-            return (
-                f"c{op.value['client']} made a request that the servers do not know: the recipe "
-                "needs a newer ZooKeeper"
-            )
+            return f"c{op.value['client']} made {unknown}"
     return None
 
 
