@@ -62,7 +62,8 @@ until [[ -z $REDIS_PRIMARY ]] || getent hosts "$REDIS_PRIMARY" > /dev/null; do s
     if [[ -e sentinel.conf ]]; then exec redis-sentinel sentinel.conf; fi
 ) &
 
-# Redis expires keys by the wall clock, which set-clock.sh sets.
+# Redis expires keys by the wall clock, which set-clock.sh sets. A restarted node keeps it.
+[[ -e /tmp/clock ]] || printf '%-15d\n' 0 > /tmp/clock
 export LD_PRELOAD=/usr/local/lib/wall-clock.so
 
 # Redis writes its present port into its configuration when a failover changes its role.

@@ -1,7 +1,7 @@
 """Generates the tables of ``docs/systems.md`` from runs: locks of several systems, fault by fault.
 
 ``python -m docs.generators.systems_page docs/systems.md`` performs a run on docker for each lock
-and each kind of fault, one after the other (about half an hour), and updates the page. ``--keep
+and each kind of fault, one after the other (about three quarters of an hour), and updates the page. ``--keep
 DIR`` leaves the runs there; a run that is there already is not performed again.
 """
 
@@ -20,14 +20,19 @@ LOCKS: Final = (
     "fair",
     "validity",
     "kazoo",
+    "curator-mutex",
+    "curator-semaphore-mutex",
     "etcd",
     "etcd-queue",
     "redis",
+    "redis-py",
     "redis-sentinel",
     "redlock",
+    "redlock-py",
     "redlock-fenced",
+    "redlock-forgetful",
 )
-ALONE: Final = frozenset({"redis"})
+ALONE: Final = frozenset({"redis", "redis-py"})
 """Locks on a single server, which cannot be partitioned."""
 
 FAULTS: Final[Mapping[str, str]] = {
