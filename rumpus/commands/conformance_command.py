@@ -9,7 +9,14 @@ import msgspec
 from rich.markup import escape
 from rich.table import Table
 
-from rumpus.conformance.server_checks import NoServerError, Outcome, Tried, reach, try_checks
+from rumpus.conformance.server_checks import (
+    NoServerError,
+    Outcome,
+    RemoteServer,
+    Tried,
+    reach,
+    try_checks,
+)
 from rumpus.consoles import answers, notices, print_json
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
@@ -43,9 +50,9 @@ def conformance_command(arguments: argparse.Namespace) -> int:
         raise EnvironmentRefusal(str(error)) from error
     failed = any(each.outcome == "fail" for each in tried)
     if arguments.json:
-        print_json(_document(arguments.server, remote.tick_ms, tried))
+        print_json(_document(arguments.server, remote, tried))
     else:
-        _print(arguments.server, tried)
+        _print(arguments.server, remote, tried)
     return int(failed)
 
 
@@ -56,11 +63,12 @@ def _address(text: str) -> tuple[str, int]:
     return found["ipv6"] or found["host"], int(found["port"])
 
 
-def _document(server: str, tick_ms: int, tried: list[Tried]) -> bytes:
+def _document(server: str, remote: RemoteServer, tried: list[Tried]) -> bytes:
     counts = Counter(each.outcome for each in tried)
     document = {
         "server": server,
-        "tick_ms": tick_ms,
+        "version": remote.version or None,
+        "tick_ms": remote.tick_ms,
         "passed": counts["pass"],
         "failed": counts["fail"],
         "skipped": counts["skip"],
@@ -70,6 +78,7 @@ def _document(server: str, tick_ms: int, tried: list[Tried]) -> bytes:
                 "shows": each.check.text,
                 "outcome": each.outcome,
                 "reason": each.reason,
+                "known": each.known or None,
                 "seconds": round(each.seconds, 3),
             }
             for each in tried
@@ -78,7 +87,7 @@ def _document(server: str, tick_ms: int, tried: list[Tried]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
 
 
-def _print(server: str, tried: list[Tried]) -> None:
+def _print(server: str, remote: RemoteServer, tried: list[Tried]) -> None:
     table = Table(box=None, header_style="", pad_edge=False)
     table.add_column("check", justify="right")
     table.add_column("outcome")
@@ -87,12 +96,17 @@ def _print(server: str, tried: list[Tried]) -> None:
         words = escape(each.check.text)
         if each.reason:
             words += f" [dim]({escape(each.reason)})[/]"
+        if each.known:
+            words += f" [dim](as in {remote.version}: {escape(each.known)})[/]"
         colour = _COLOURS[each.outcome]
         table.add_row(str(each.check.number), f"[{colour}]{each.outcome}[/]", words)
     counts = Counter(each.outcome for each in tried)
+    known = sum(bool(each.known) for each in tried)
+    told = f" ({known} of them as known of {remote.version})" if known else ""
     answers().print(table)
     answers().print(
-        f"{server}: {counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped",
+        f"{server}: {counts['pass']} passed, {counts['fail']} failed{told}, "
+        f"{counts['skip']} skipped",
         markup=False,
         highlight=False,
     )

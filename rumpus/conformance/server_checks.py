@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rumpus.conformance import (
@@ -23,6 +23,7 @@ from rumpus.conformance import operations as op
 from rumpus.conformance.channel import RealClock, SocketChannel
 from rumpus.conformance.raw_client import Closed, Silence
 from rumpus.conformance.registry import CHECKS, Check, Inapplicable
+from rumpus.conformance.version_differences import DIFFERENCES
 from rumpus.conformance.visit import Visit, done
 
 MODULES = (
@@ -62,12 +63,14 @@ class Tried:
         outcome: ``skip``: what it looks at cannot be seen there.
         reason: why it failed or was skipped; empty if it passed.
         seconds: how long it took.
+        known: how servers of this version are known to differ, if the check failed; else empty.
     """
 
     check: Check
     outcome: Outcome
     reason: str
     seconds: float
+    known: str = ""
 
 
 class RemoteServer:
@@ -78,6 +81,8 @@ class RemoteServer:
         tick_ms: its ``tickTime``.
     """
 
+    version = ""
+    """ZooKeeper's version, as ``srvr`` tells; empty if it does not."""
     nodes = ("n1",)
 
     def __init__(self, address: tuple[str, int], tick_ms: int) -> None:
@@ -152,7 +157,10 @@ def try_checks(remote: RemoteServer) -> Iterator[Tried]:
 
     At the end the znodes are removed that the checks have created.
     """
-    before, zxid, mode = _look(remote)
+    before, zxid, told = _look(remote)
+    mode = told.get("Mode", "")
+    remote.version = told.get("Zookeeper version", "").partition("-")[0]
+    known = DIFFERENCES.get(remote.version, {})
     unseen = {}
     if before != {SYSTEM} or zxid & 0xFFFFFFFF > MOST_OF_FRESH:
         unseen[FRESH_TREE] = "the server has been used before, so its tree is not a fresh one"
@@ -162,7 +170,10 @@ def try_checks(remote: RemoteServer) -> Iterator[Tried]:
     try:
         for _, check in sorted(CHECKS.items()):
             if check.needs == "server":
-                yield _try_one(check, remote, unseen.get(check.number))
+                tried = _try_one(check, remote, unseen.get(check.number))
+                if tried.outcome == "fail":
+                    tried = replace(tried, known=known.get(check.number, ""))
+                yield tried
     finally:
         _remove(remote, before)
 
@@ -208,15 +219,15 @@ def _visiting(remote: RemoteServer) -> Iterator[Visit]:
         visit.end()
 
 
-def _look(remote: RemoteServer) -> tuple[set[str], int, str]:
-    """The names of the root's children, the last zxid, and the mode; "" if it is not told."""
+def _look(remote: RemoteServer) -> tuple[set[str], int, dict[str, str]]:
+    """The names of the root's children, the last zxid, and ``srvr``; empty if it is not told."""
     with _visiting(remote) as visit:
         reply = visit.session().call(op.get_children("/"))
         try:
-            mode = visit.mode("n1")
+            told = visit.srvr("n1")
         except Inapplicable:
-            mode = ""
-        return set(done(reply)), reply.zxid, mode
+            told = {}
+        return set(done(reply)), reply.zxid, told
 
 
 def _remove(remote: RemoteServer, keep: set[str]) -> None:

@@ -3,6 +3,7 @@
 from typing import Final, Literal, NamedTuple
 
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.zookeeper_versions import USUAL_VERSION, UnknownVersion, find_version
 from rumpus.usage_error import UsageError
 
 Kind = Literal["docker", "sim"]
@@ -70,3 +71,27 @@ def _why_no_engine() -> str | None:
     except (DockerException, RequestException) as error:
         return f"the Docker engine does not answer ({error})"
     return None
+
+
+def image_of_version(asked: str, ensemble: str, option: str) -> str:
+    """The image of servers of a version of ZooKeeper.
+
+    Args:
+        asked: the version, or the beginning of it.
+        ensemble: where the servers run.
+        option: what the version was given as, for messages.
+
+    Raises:
+        UsageError: there is no such version, or simulated servers were asked for.
+    """
+    if ensemble == "sim":
+        raise UsageError(
+            f"simulated servers behave as ZooKeeper {USUAL_VERSION}, so they cannot be {asked}: "
+            f"leave {option} out, or have real servers (ensemble docker)"
+        )
+    from rumpus.harness.docker.image import NODE, image_tag  # noqa: PLC0415 - slow to import
+
+    try:
+        return image_tag(NODE, find_version(asked))
+    except UnknownVersion as unknown:
+        raise UsageError(f"{option} {asked}: {unknown}") from unknown

@@ -25,7 +25,7 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import USUAL, Usage, parse_usage
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.harness.run import Run, Status
-from rumpus.harness.zookeeper_versions import USUAL_VERSION, UnknownVersion, find_version
+from rumpus.harness.zookeeper_versions import USUAL_VERSION
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
@@ -39,7 +39,7 @@ from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
 from rumpus.runs.client_library import find_kazoo
-from rumpus.runs.ensemble_choice import Choice, choose_ensemble
+from rumpus.runs.ensemble_choice import Choice, choose_ensemble, image_of_version
 from rumpus.runs.forks import Forks
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.sim_world import SimWorld
@@ -483,18 +483,7 @@ def _with_version(settings: RunSettings) -> RunSettings:
         return settings
     if settings.image is not None:
         raise UsageError("--zookeeper and --image both say what the servers run: leave one out")
-    if settings.ensemble == "sim":
-        raise UsageError(
-            f"simulated servers behave as ZooKeeper {USUAL_VERSION}, so they cannot be {asked}: "
-            "leave --zookeeper out, or use --ensemble docker"
-        )
-    from rumpus.harness.docker.image import NODE, image_tag  # noqa: PLC0415 - slow to import
-
-    try:
-        version = find_version(asked)
-    except UnknownVersion as unknown:
-        raise UsageError(f"--zookeeper {asked}: {unknown}") from unknown
-    return replace(settings, image=image_tag(NODE, version))
+    return replace(settings, image=image_of_version(asked, settings.ensemble, "--zookeeper"))
 
 
 def _for_other_system(settings: RunSettings, system: str) -> RunSettings:

@@ -270,6 +270,7 @@ def zookeeper(
     tick: float | None = None,
     seed: int = 0,
     image: str | None = None,
+    version: str | None = None,
 ) -> Iterator[ZooKeeper]:
     """ZooKeeper servers for a test, on ports of 127.0.0.1, while the ``with`` block runs.
 
@@ -285,15 +286,22 @@ def zookeeper(
             0.1 s for simulated servers, 0.5 s for real ones.
         seed: decides the random choices of simulated servers.
         image: container image of real servers; by default the one that rumpus builds.
+        version: of real servers, such as ``3.9``, in place of an image: see ``rumpus image``.
 
     Raises:
-        UsageError: an argument is out of range.
+        UsageError: an argument is out of range, or two do not go together.
         EnvironmentRefusal: this host does not allow it, for example because no engine answers.
     """
     if not 1 <= nodes <= MOST_NODES:
         raise UsageError(f"nodes: {nodes} is not from 1 to {MOST_NODES}")
     if tick is not None and not 0.01 <= tick <= 60:
         raise UsageError(f"tick: {tick} is not from 0.01 to 60 seconds")
+    if version is not None:
+        from rumpus.runs.ensemble_choice import image_of_version  # noqa: PLC0415 - slow to import
+
+        if image is not None:
+            raise UsageError("version and image both say what the servers run: leave one out")
+        image = image_of_version(version, ensemble, "version")
     if _is_docker(ensemble, image):
         from rumpus.testing.docker_servers import docker_servers  # noqa: PLC0415 - slow to import
 

@@ -53,6 +53,22 @@ def test_a_server_that_fails_one(rumpus, server, monkeypatch):
     assert failed["reason"] == "'imno', not 'imok'"
 
 
+def test_how_its_version_is_known_to_differ_is_told(rumpus, server, monkeypatch):
+    known = {"3.8.0": {70: "it is not sure", 71: "this one holds"}}
+    monkeypatch.setattr("rumpus.conformance.server_checks.DIFFERENCES", known)
+    honest = ZooKeeperServer.answer_word
+    monkeypatch.setattr(
+        ZooKeeperServer,
+        "answer_word",
+        lambda self, word: "imno" if word == b"ruok" else honest(self, word),
+    )
+    answer = rumpus("conformance", server.hosts)
+    assert answer.code == 1
+    assert "1 failed (1 of them as known of 3.8.0), 0 skipped" in answer.out
+    assert "(as in 3.8.0: it is not sure)" in " ".join(answer.out.split())
+    assert "this one holds" not in answer.out
+
+
 def test_what_cannot_be_seen_is_skipped_with_the_reason(rumpus, monkeypatch):
     monkeypatch.setattr(simulated_servers, "LONGEST_SESSION_S", 0)
     with zookeeper(nodes=2, tick=TICK_S) as zk:

@@ -304,6 +304,9 @@ def test_what_makes_no_sense_is_refused(zk, call, words):
         ({"tick": 0.001}, "tick: 0.001"),
         ({"ensemble": "mesos"}, "no ensemble is called 'mesos'"),
         ({"ensemble": "sim", "image": "zookeeper"}, "no image"),
+        ({"version": "3.9"}, "behave as ZooKeeper 3.8.0.* leave version out"),
+        ({"ensemble": "docker", "version": "3.7"}, "version 3.7: there is no ZooKeeper '3.7'"),
+        ({"ensemble": "docker", "version": "3.9", "image": "zookeeper"}, "leave one out"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments, words):

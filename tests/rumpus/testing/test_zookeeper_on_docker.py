@@ -1,5 +1,6 @@
 """The same handle on real servers."""
 
+import os
 import threading
 import time
 
@@ -8,6 +9,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 
 import rumpus
+from rumpus.harness.srvr import answer_to
 
 pytestmark = pytest.mark.docker
 
@@ -25,6 +27,15 @@ def client(zk):
     yield client
     client.stop()
     client.close()
+
+
+@pytest.mark.skipif(
+    not os.environ.get("RUMPUS_FULL_CHECKS"), reason="builds an image: make test-full runs it"
+)
+def test_servers_of_another_version():
+    with rumpus.zookeeper(nodes=1, ensemble="docker", version="3.9") as zk:
+        host, port = zk.hosts.split(":")
+        assert answer_to("srvr", (host, int(port))).startswith("Zookeeper version: 3.9.6")
 
 
 def eventually(condition, within=30.0):
