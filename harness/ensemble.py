@@ -20,12 +20,12 @@ undo them."""
 
 
 Capability = Literal[
-    "kill", "pause", "partition", "upgrade", "delay", "loss", "clock", "simulation"
+    "kill", "pause", "partition", "upgrade", "delay", "loss", "clock", "stall", "simulation"
 ]
 """What an ensemble may support and a fault may need. ``kill`` and ``pause``: of server processes.
 ``partition``, ``delay`` and ``loss``: of packets between servers. ``upgrade``: to other versions
-(``harness.upgrades``). ``clock``: ``WallClocks``. ``simulation``: all of
-``harness.simulated_faults``."""
+(``harness.upgrades``). ``clock``: ``WallClocks``. ``stall``: of one thread of a client
+(``ClientThreads``). ``simulation``: all of ``harness.simulated_faults``."""
 
 
 class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program

@@ -100,8 +100,8 @@ class Machines(Protocol):
         """The zxid of the last transaction that a server has applied; 0: it has never run."""
 
 
-class ClientMachines(Protocol):
-    """Client processes whose threads and clocks can be given faults."""
+class ClientThreads(Protocol):
+    """The threads of client processes, where one can be stopped while the others run."""
 
     def stall(self, client: int, choice: float) -> str:
         """Keep one of the client's threads from running; returns which one.
@@ -116,6 +116,10 @@ class ClientMachines(Protocol):
 
     def stalled(self, client: int) -> str | None:
         """Which of its threads is stalled; None if none is."""
+
+
+class ClientMachines(ClientThreads, Protocol):
+    """Client processes whose threads and clocks can be given faults."""
 
     def hold_back(self, client: int, number: int, seconds: float) -> ArmedTrigger:
         """Keep the client's thread from running for a while that is the n-th to run from now on.

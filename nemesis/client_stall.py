@@ -14,27 +14,27 @@ class ClientStall(ClientFault):
     kind = "client-stall"
     summary = "one thread of a client does not run, the others do"
     works_on = "the clients' threads"
-    needs = "simulation"
+    needs = "stall"
     usual = False
 
     def inject(self) -> None:
         """Stall a random thread of each client chosen."""
         for client in self.chosen:
-            self.context.client_machines.stall(client, self.rng.random())
+            self.context.client_threads.stall(client, self.rng.random())
 
     def in_force(self) -> Finding:
         """Whether each of the clients has a stalled thread."""
-        threads = {c: self.context.client_machines.stalled(c) for c in self.chosen}
+        threads = {c: self.context.client_threads.stalled(c) for c in self.chosen}
         seen = ", ".join(f"c{client}: {thread}" for client, thread in threads.items())
         return Finding(bool(threads) and all(threads.values()), seen or "nothing was chosen")
 
     def heal(self) -> None:
         """Let the stalled threads run."""
         for client in self.chosen:
-            self.context.client_machines.unstall(client)
+            self.context.client_threads.unstall(client)
 
     def healed(self, timeout: float) -> Finding:
         """All threads run, and the clients are connected."""
-        if left := self.still_wrong(self.context.client_machines.stalled, None):
+        if left := self.still_wrong(self.context.client_threads.stalled, None):
             return Finding(False, f"still stalled: {left}")
         return super().healed(timeout)

@@ -10,7 +10,7 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
 from rumpus.harness.own_client import open_client
-from rumpus.harness.simulated_faults import ClientMachines, Machines, TriggerLinks
+from rumpus.harness.simulated_faults import ClientMachines, ClientThreads, Machines, TriggerLinks
 
 POLL = 0.05
 """Seconds between two checks of a condition."""
@@ -116,6 +116,12 @@ class FaultContext:
         """Client processes' threads and clocks, where they are simulated."""
         assert self.clients.machines is not None
         return self.clients.machines
+
+    @property
+    def client_threads(self) -> ClientThreads:
+        """Client processes' threads, where one can be stopped (``registry.require`` saw to it)."""
+        assert self.clients.threads is not None
+        return self.clients.threads
 
     @property
     def trigger_links(self) -> TriggerLinks:

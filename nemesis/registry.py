@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from random import Random
+from types import MappingProxyType
 from typing import Any, get_args
 
 from rumpus.checker.every_run.exercise import OUTSIDE, Effect
@@ -170,13 +171,22 @@ def prepare(entries: Iterable[Entry], ensemble: Ensemble) -> None:
         fault_of(entry).prepare(entry, ensemble)
 
 
-def require(kinds: Iterable[str], ensemble: Ensemble) -> None:
+def require(
+    kinds: Iterable[str],
+    ensemble: Ensemble,
+    clients: Mapping[Capability, Availability] = MappingProxyType({}),
+) -> None:
     """Refuse faults that cannot be injected here.
+
+    Args:
+        kinds: the kinds of fault.
+        ensemble: the servers.
+        clients: what the clients offer, where it is not the usual.
 
     Raises:
         EnvironmentRefusal: naming each such fault and the reason.
     """
-    refuse(kinds, probe(ensemble))
+    refuse(kinds, availability({**ensemble.probe(), **clients}, ensemble.kind))
 
 
 def refuse(kinds: Iterable[str], available: Mapping[str, Availability]) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.simulated_faults import ClientMachines, Machines
+from rumpus.harness.simulated_faults import ClientMachines, ClientThreads, Machines
 from rumpus.nemesis.clock import Clocks
 from rumpus.nemesis.fault import Target
 from rumpus.nemesis.fault_context import FaultContext
@@ -44,8 +44,10 @@ def strays(context: FaultContext) -> list[Stray]:
         if condition != "running":
             put_right = clients.resume if condition == "paused" else clients.restart
             found.append(Stray(name, f"{name} was {condition}", partial(put_right, client)))
+    if clients.threads is not None:
+        found += _of_threads(clients.threads, clients.count)
     if clients.machines is not None:
-        found += _of_client_machines(clients.machines, clients.count)
+        found += _of_client_clocks(clients.machines, clients.count)
     return found
 
 
@@ -67,13 +69,16 @@ def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:
             yield Stray(node, words, partial(machines.delay_replication, node, 0.0))
 
 
-def _of_client_machines(machines: ClientMachines, count: int) -> Iterator[Stray]:
+def _of_threads(threads: ClientThreads, count: int) -> Iterator[Stray]:
     for client in range(count):
-        name = f"c{client}"
-        if thread := machines.stalled(client):
-            words = f"{name}'s thread {thread} was stalled"
-            yield Stray(name, words, partial(machines.unstall, client))
-        yield from _of_clock(machines, client, name)
+        if thread := threads.stalled(client):
+            words = f"c{client}'s thread {thread} was stalled"
+            yield Stray(f"c{client}", words, partial(threads.unstall, client))
+
+
+def _of_client_clocks(machines: ClientMachines, count: int) -> Iterator[Stray]:
+    for client in range(count):
+        yield from _of_clock(machines, client, f"c{client}")
 
 
 def _of_clock(clocks: Clocks[Target], target: Target, name: str) -> Iterator[Stray]:

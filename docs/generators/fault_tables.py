@@ -4,14 +4,23 @@
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from docs.generators.marked_page import table_row, with_part
+from rumpus.harness.ensemble import Capability
 from rumpus.harness.simulated.ensemble import OFFERED
 from rumpus.nemesis.registry import FAULTS
 
 MARK = "faults"
+
+PARTLY: Final[Mapping[Capability, str]] = {
+    "simulation": "simulated",
+    "clock": "simulated, Redis",
+    "stall": "simulated, or with Curator's clients",
+}
+"""Where faults can be that need these."""
 
 
 def with_faults(page: str, kinds: Iterable[str]) -> str:
@@ -19,10 +28,8 @@ def with_faults(page: str, kinds: Iterable[str]) -> str:
     rows = [("fault", "works on", "what it does", "servers", "by default"), ("---",) * 5]
     for kind in kinds:
         fault = FAULTS[kind]
-        if fault.needs == "simulation":
-            servers = "simulated"
-        elif fault.needs == "clock":
-            servers = "simulated, Redis"
+        if fault.needs is not None and fault.needs in PARTLY:
+            servers = PARTLY[fault.needs]
         elif fault.needs is None or (fault.needs in OFFERED and OFFERED[fault.needs].available):
             servers = "any"
         else:

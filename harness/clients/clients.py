@@ -2,7 +2,7 @@
 
 from typing import Literal, Protocol
 
-from rumpus.harness.simulated_faults import ClientMachines
+from rumpus.harness.simulated_faults import ClientMachines, ClientThreads
 
 ClientState = Literal["running", "paused", "dead"]
 
@@ -13,6 +13,8 @@ class Clients(Protocol):
     count: int
     machines: ClientMachines | None
     """What injects faults into simulated processes; None with real ones."""
+    threads: ClientThreads | None
+    """The processes' threads, where one can be stopped by itself; else None."""
 
     def pause(self, client: int) -> None:
         """Freeze a client's process (SIGSTOP)."""

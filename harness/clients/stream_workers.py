@@ -13,7 +13,7 @@ from rumpus.harness.clients.clients import ClientState
 from rumpus.harness.clients.messages import Command, Frames, Report, frame
 from rumpus.harness.clients.restartable_workers import RestartableWorkers
 from rumpus.harness.clients.worker import Assignment
-from rumpus.harness.simulated_faults import ClientMachines
+from rumpus.harness.simulated_faults import ClientMachines, ClientThreads
 from rumpus.recipes.servers import ZOOKEEPER
 
 _CHUNK = 1 << 16  # bytes a read; malloc maps new pages for 128 KiB and more, ten times as slow
@@ -71,6 +71,7 @@ class StreamWorkers(RestartableWorkers[WorkerKind]):
     """
 
     machines: ClientMachines | None = None
+    threads: ClientThreads | None = None
 
     # -- the driver's side ----------------------------------------------------------------
 

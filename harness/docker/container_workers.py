@@ -21,7 +21,7 @@ from docker.errors import APIError, NotFound
 from docker.types import LogConfig
 
 from rumpus.harness.clients.clients import ClientState
-from rumpus.harness.clients.messages import Frames
+from rumpus.harness.clients.messages import Frames, frame
 from rumpus.harness.clients.stream_workers import StreamWorker, StreamWorkers
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.leftovers import labels
@@ -35,6 +35,9 @@ LOOPBACK: Final = "127.0.0.1"
 
 START_PATIENCE_S: Final = 30.0
 """How long a container may take until its process connects. On an idle machine it takes one."""
+
+STALL_PATIENCE_S: Final = 4.0
+"""How long a process may take to stop one of its threads. It takes some milliseconds."""
 
 _LOOK_S: Final = 0.25
 """Seconds from one look to the next whether the container has ended, while it is waited for."""
@@ -89,12 +92,66 @@ class _Door:
         return stream, said[0].clock
 
 
-class _ContainerWorker(StreamWorker):
-    """The process of a container that runs."""
+class Stall(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Stop a thread, and let the one that was stopped run. ``choice`` as for ``ClientThreads``."""
 
-    def __init__(self, container: "Container", stream: socket.socket) -> None:
+    choice: float
+
+
+class Unstall(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Let the thread run that was stopped, if there is one."""
+
+
+class Stalled(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """The answer to both: the name of the thread that is stopped; None if none is."""
+
+    thread: str | None
+
+
+class _ContainerWorker(StreamWorker):
+    """The process of a container that runs.
+
+    Args:
+        container: the container.
+        stream: its channel.
+        staller: the channel of the thread that stops others.
+    """
+
+    def __init__(
+        self, container: "Container", stream: socket.socket, staller: socket.socket
+    ) -> None:
         super().__init__(stream)
         self._container = container
+        self._staller = staller
+        self._staller.settimeout(STALL_PATIENCE_S)
+        self.stalled: str | None = None
+
+    def stall(self, order: Stall | Unstall) -> None:
+        """Stop a thread of the process, or let it run again; returns when that is done.
+
+        Raises:
+            OSError: the process has ended, or did not answer in time; it may be frozen. Then none
+                of its threads is stopped any more, nor can be.
+        """
+        frames: Frames[Stalled] = Frames(Stalled)
+        answers: list[Stalled] = []
+        try:
+            self._staller.sendall(frame(order))
+            while not answers:
+                data = self._staller.recv(4096)
+                if not data:
+                    raise ConnectionResetError("the client's process has ended")
+                answers = frames.feed(data)
+        except OSError:
+            self._staller.close()
+            self.stalled = None
+            raise
+        self.stalled = answers[0].thread
+
+    def close(self) -> None:
+        """Close both channels."""
+        self.stream.close()
+        self._staller.close()
 
     def state(self) -> ClientState:
         """What the engine says of the process."""
@@ -127,12 +184,16 @@ class _ContainerWorker(StreamWorker):
             if self.state() != "dead":
                 self._container.kill("SIGKILL")
             self._container.wait()
+        self._staller.close()
+        self.stalled = None
         self.paused = False
 
 
 @dataclass(eq=False)
 class ContainerWorkers(StreamWorkers[_ContainerWorker]):
-    """Containers, one per client; implements ``harness.clients.workers.Workers``.
+    """Containers, one per client.
+
+    Implements ``harness.clients.workers.Workers`` and ``harness.simulated_faults.ClientThreads``.
 
     Args:
         run_id: the run's id, which the containers carry in their names and labels.
@@ -146,6 +207,7 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
     def __post_init__(self) -> None:
         """Connect to the engine; no container is made yet."""
         super().__post_init__()
+        self.threads = self
         self._engine: DockerClient = connect()
         self._doors: dict[int, _Door] = {}
         self._containers: dict[int, Container] = {}
@@ -167,7 +229,7 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
         self._stopped = True
         with self._starting, contextlib.closing(self._engine):
             for worker in self._workers.values():
-                worker.stream.close()
+                worker.close()
                 worker.forgotten.set()
                 worker.ready.set()
             for door in self._doors.values():
@@ -179,6 +241,26 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
                         container.remove(force=True)
             self._containers.clear()
             self._workers.clear()
+
+    def stall(self, client: int, choice: float) -> str:
+        """Keep one of a client's threads from running; returns its name."""
+        worker = self._workers[client]
+        before = self._clock()
+        worker.stall(Stall(choice))
+        assert worker.stalled is not None, "a process has a main thread"
+        self._session_record(client, "paused", before)
+        return worker.stalled
+
+    def unstall(self, client: int) -> None:
+        """Let all threads of a client run again."""
+        worker = self._workers[client]
+        if worker.stalled is not None:
+            worker.stall(Unstall())
+            self._session_record(client, "resumed")
+
+    def stalled(self, client: int) -> str | None:
+        """The name of a client's thread that does not run; None if all do."""
+        return self._workers[client].stalled
 
     def _start(self, client: int) -> None:
         with self._starting:
@@ -200,15 +282,16 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
         admitted = self._await(client, container)
         if admitted is None:
             return
-        stream, clock = admitted
+        stream, staller, clock = admitted
         if not began <= clock <= time.monotonic_ns():
             stream.close()
+            staller.close()
             raise EnvironmentRefusal(
                 f"client c{client}'s container has another monotonic clock than this process, so "
                 "its records cannot be ordered: run rumpus on the host of the Docker engine, "
                 "outside a time namespace"
             )
-        worker = _ContainerWorker(container, stream)
+        worker = _ContainerWorker(container, stream, staller)
         self._workers[client] = worker
         worker.assign(self._assignment(client))
 
@@ -222,22 +305,33 @@ class ContainerWorkers(StreamWorkers[_ContainerWorker]):
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
         )
 
-    def _await(self, client: int, container: "Container") -> tuple[socket.socket, int] | None:
-        """The channel of a container's process, and its clock; None once all have been stopped.
+    def _await(
+        self, client: int, container: "Container"
+    ) -> tuple[socket.socket, socket.socket, int] | None:
+        """Both channels of a container's process, and its clock; None once all have been stopped.
+
+        The process connects twice: for its client's commands, then for those that stop threads.
 
         Raises:
             EnvironmentRefusal: it ended, or did not connect in time.
         """
         deadline = time.monotonic() + START_PATIENCE_S
+        arrived: list[tuple[socket.socket, int]] = []
         while time.monotonic() < deadline:
             if self._stopped:
-                return None
-            admitted = self._doors[client].admit()
-            if admitted is not None:
-                return admitted
+                break
+            if (admitted := self._doors[client].admit()) is not None:
+                arrived.append(admitted)
+            if len(arrived) == 2:
+                (stream, clock), (staller, _) = arrived
+                return stream, staller, clock
             container.reload()
             if container.status == "exited":
                 break
+        for stream, _ in arrived:
+            stream.close()
+        if self._stopped:
+            return None
         said = container.logs(tail=_LAST_WORDS).decode(errors="replace").strip()
         raise EnvironmentRefusal(
             f"client c{client}'s container did not connect to {LOOPBACK} within "

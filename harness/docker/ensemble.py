@@ -37,6 +37,12 @@ log = logging.getLogger(__name__)
 START_S = 180.0
 """How long the servers may take until all of them serve, in seconds."""
 
+PYTHON_THREADS = (
+    "clients in Python: a thread that is stopped while it has the interpreter lock stops all; "
+    "clients on the JVM (curator-... recipes) and simulated ones (--ensemble sim) can be stalled"
+)
+"""Why ``client-stall`` is refused, unless the clients say otherwise."""
+
 _POLL_S = 0.1
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -374,6 +380,7 @@ class DockerEnsemble:
             self._probed = {
                 **probe_engine(),
                 "clock": Availability(available=not why, why=why),
+                "stall": Availability(available=False, why=PYTHON_THREADS),
             }
             if self.upgrades is None:
                 why = "these servers are not ZooKeeper's, and only its versions are known"

@@ -32,7 +32,9 @@ _POLL_S = 0.05
 
 
 OFFERED: Final[Mapping[Capability, Availability]] = {
-    **dict.fromkeys(("kill", "pause", "partition", "clock", "simulation"), Availability(True)),
+    **dict.fromkeys(
+        ("kill", "pause", "partition", "clock", "stall", "simulation"), Availability(True)
+    ),
     "upgrade": Availability(
         False,
         f"simulated servers all behave as ZooKeeper {USUAL_VERSION}; real ones have versions "

@@ -26,7 +26,7 @@ from rumpus.simulation.loader.space import Space
 from rumpus.simulation.network.network import Network
 
 if TYPE_CHECKING:
-    from rumpus.harness.simulated_faults import ClientMachines
+    from rumpus.harness.simulated_faults import ClientMachines, ClientThreads
     from rumpus.simulation.kernel.process import Task
 
 LOG_FORMAT = "%(asctime)s.%(msecs)03d %(name)s %(levelname)s %(message)s"
@@ -148,9 +148,11 @@ class SimWorkers(RestartableWorkers[_Worker]):
         self._module, _, self._factory = self.spec.build.partition(":")
         self._disks = [Disk(self.simulator, client_host(client)) for client in range(self.count)]
         self._open_logs: dict[int, TextIO] = {}
-        self.machines: ClientMachines | None = SimClientMachines(
+        machines = SimClientMachines(
             lambda client: self._workers[client].process, self._session_record, self.count
         )
+        self.machines: ClientMachines | None = machines
+        self.threads: ClientThreads | None = machines
 
     # -- the driver's side ----------------------------------------------------------------
 

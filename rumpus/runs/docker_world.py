@@ -12,6 +12,7 @@ from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
 from rumpus.harness.docker.leftovers import find_leftovers, remove_leftovers
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.harness.ensemble import Availability, Capability
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import monotonic_and_wall, perform
 from rumpus.nemesis.plan import FaultPlan
@@ -84,7 +85,10 @@ class DockerWorld:
                 self.image = ensure_image(engine, self._wanted, self._say)
         finally:
             engine.close()
-        require(plan.kinds, self._ensemble)
+        clients: dict[Capability, Availability] = (
+            {"stall": Availability(True)} if self._client_image else {}
+        )
+        require(plan.kinds, self._ensemble, clients)
         prepare(plan.entries, self._ensemble)
 
     def begin(self) -> ClockAnchor:

@@ -230,7 +230,7 @@ class ArmedTrigger:
 class Clients(Processes):
     def __init__(self, count):
         super().__init__(range(count))
-        self.machines = ClientMachines()
+        self.machines = self.threads = ClientMachines()
         self.count = count
         self.waited_for = []
 
