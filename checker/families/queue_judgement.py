@@ -6,7 +6,7 @@ elements are claimed first and acknowledged later.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 
 from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.registry import MODELS
@@ -24,6 +24,9 @@ from rumpus.checker.families.queue_waiting import check_waiting
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
+
+CURATORS_FRAME: Final = b"\x00\x01\x00\x01\x01"
+"""How the data of a node begin that Curator's ``DistributedQueue`` has made."""
 
 
 def check_queue(
@@ -69,13 +72,25 @@ def removals_by_clients(
     clients = history.clients_of_sessions()
     found: dict[Any, Removal] = {}
     for life in truth.znodes(path):
-        value = (life.data or b"").decode(errors="replace")
+        value = element_of(life.data or b"").decode(errors="replace")
         if value not in values or life.how not in ("deleted", "multi"):
             continue
         client = clients.get(life.deleted_by or "")
         if client is not None and life.deleted_ms is not None:
             found[value] = Removal(client, clock.monotonic(life.deleted_ms))
     return found
+
+
+def element_of(data: bytes) -> bytes:
+    """The element that a node's data hold.
+
+    They are the element, or have one in the frame of Curator's ``ItemSerializer``: a version, a
+    mark, the length, the element, and a mark of the end.
+    """
+    if len(data) >= len(CURATORS_FRAME) + 5 and data.startswith(CURATORS_FRAME):
+        start = len(CURATORS_FRAME) + 4
+        return data[start : start + int.from_bytes(data[start - 4 : start], "big")]
+    return data
 
 
 def _last_look(history: History) -> Op | None:

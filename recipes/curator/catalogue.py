@@ -53,20 +53,50 @@ CURATOR_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
 
 CURATOR_SEMAPHORES: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-semaphore": _entry("contests:CuratorSemaphore", weakness=DEAD_NODE),
+    "curator-semaphore-room-for-one-more": _entry(
+        "contests:CuratorSemaphore",
+        "its users name more leases than there are permits",
+        frozenset({"split-brain"}),
+    ),
 }
 
 CURATOR_READ_WRITE_LOCKS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-read-write": _entry("contests:CuratorReadWriteLock", weakness=DEAD_NODE),
+    "curator-read-write-only-reads": _entry(
+        "contests:CuratorReadWriteLock",
+        "its writers take the readers' lock",
+        frozenset({"split-brain"}),
+    ),
 }
 
 CURATOR_ELECTIONS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-leader-latch": _entry("contests:CuratorLeaderLatch", weakness=DEAD_LATCH),
     "curator-leader-selector": _entry("contests:CuratorLeaderSelector", weakness=DEAD_NODE),
+    "curator-leader-latch-does-not-wait": _entry(
+        "contests:CuratorLeaderLatch",
+        "its user ignores what await returns: false if the time is over",
+        frozenset({"split-brain"}),
+    ),
+    "curator-leader-selector-ignores-state": _entry(
+        "contests:CuratorLeaderSelector",
+        "its listener does nothing when the state of the connection changes",
+        frozenset({"unaware-holder"}),
+    ),
 }
 
 CURATOR_COUNTERS: Final[Mapping[str, OtherSystemEntry]] = {
     "curator-shared-count": _entry("coordination:CuratorCounter", weakness=ADDS_TWICE),
     "curator-atomic-long": _entry("coordination:CuratorCounter", weakness=ADDS_TWICE),
+    "curator-shared-count-sets": _entry(
+        "coordination:CuratorCounter",
+        "its user calls setCount, which does not compare, in place of trySetCount",
+        frozenset({"miscount"}),
+    ),
+    "curator-atomic-long-does-not-ask": _entry(
+        "coordination:CuratorCounter",
+        "its user does not ask whether an addition succeeded",
+        frozenset({"miscount"}),
+    ),
 }
 
 CURATOR_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
@@ -84,6 +114,11 @@ CURATOR_DOUBLE_BARRIERS: Final[Mapping[str, OtherSystemEntry]] = {
         weakness="after any event of a watch, enter no longer looks how many have come, or waits "
         "without its timeout (apache/curator#1290)",
     ),
+    "curator-double-barrier-one-fewer": _entry(
+        "coordination:CuratorDoubleBarrier",
+        "its members wait for one fewer than there are",
+        frozenset({"early-entry"}),
+    ),
 }
 
 CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
@@ -91,6 +126,27 @@ CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
         "coordination:CuratorSimpleQueue",
         weakness="a create or delete whose reply is lost is retried: the element is there twice, "
         "or another one is taken in its place",
+    ),
+    "curator-simple-queue-peeks": _entry(
+        "coordination:CuratorSimpleQueue",
+        "its user peeks, and then removes what is first by then",
+        frozenset({"duplicate-element"}),
+    ),
+    "curator-queue": _entry(
+        "coordination:CuratorQueue",
+        weakness="a create whose reply is lost is retried: the element is there twice; a delete "
+        "whose reply is lost is retried, fails, and the element that it removed is not handed over",
+    ),
+    "curator-queue-locked": _entry(
+        "coordination:CuratorLockedQueue",
+        weakness="a consumer removes its element although its lock has ended meanwhile; when a "
+        "lock ends nobody is woken; a create whose reply is lost is retried",
+    ),
+    "curator-queue-in-background": _entry(
+        "coordination:CuratorQueue",
+        "its user counts an element as put when put returns, although puts are made in the "
+        "background",
+        frozenset({"lost-element"}),
     ),
 }
 

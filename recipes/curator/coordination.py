@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from rumpus.recipes.curator.contests import CuratorRecipe
 from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.queue.acknowledged_queue import AT_LEAST_ONCE
 from rumpus.recipes.queue.fifo_queue import AT_MOST_ONCE
 from rumpus.recipes.queue.interfaces import Delivery
 
@@ -59,6 +60,28 @@ class CuratorSimpleQueue(Unqueued):
         prevents=AT_MOST_ONCE | {"out-of-order"},
         notes="An element is removed before its consumer works on it. To find nothing says "
         "nothing: Curator may ask a server that lags.",
+    )
+
+
+class CuratorQueue(Unqueued):
+    """``DistributedQueue``, with puts in the foreground."""
+
+    delivery: ClassVar[Delivery] = "at-most-once"
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_MOST_ONCE,
+        notes="An element is removed before its consumer gets it. Curator promises an order to a "
+        "single consumer only.",
+    )
+
+
+class CuratorLockedQueue(Unqueued):
+    """``DistributedQueue`` with a lock path."""
+
+    delivery: ClassVar[Delivery] = "at-least-once"
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_LEAST_ONCE - {"out-of-order"},
+        notes="An element is removed when its consumer has returned. Curator does not tell whether "
+        "it was: the client looks. Curator promises an order to a single consumer only.",
     )
 
 

@@ -236,28 +236,7 @@ abstract class Contender implements WorkloadClient {
     private List<Object> left() throws Exception {
         List<Object> nodes = new ArrayList<>();
         for (Map.Entry<String, String> line : lines().entrySet()) {
-            String folder = line.getKey();
-            List<String> names;
-            try {
-                curator.sync().forPath(folder);
-                names = curator.getChildren().forPath(folder);
-            } catch (KeeperException.NoNodeException none) {
-                continue;
-            }
-            for (String name : names) {
-                Stat stat =
-                        name.contains(line.getValue())
-                                ? curator.checkExists().forPath(folder + "/" + name)
-                                : null;
-                if (stat != null) {
-                    Map<String, Object> node = new HashMap<>();
-                    long owner = stat.getEphemeralOwner();
-                    node.put("path", folder + "/" + name);
-                    node.put("owner", owner == 0 ? null : Session.hex(owner));
-                    node.put("czxid", stat.getCzxid());
-                    nodes.add(node);
-                }
-            }
+            nodes.addAll(Nodes.below(curator, line.getKey(), line.getValue()));
         }
         return nodes;
     }

@@ -20,6 +20,7 @@ final class DoubleBarrierClient implements WorkloadClient {
 
     private final ClientContext context;
     private final CuratorFramework curator;
+    private final int members;
     private volatile boolean connected = true;
     private volatile Round round;
     private PatientCall<Boolean> entering;
@@ -28,7 +29,7 @@ final class DoubleBarrierClient implements WorkloadClient {
     /** One stay in the barrier, from the call of enter on. */
     private final class Round {
         final DistributedDoubleBarrier barrier =
-                new DistributedDoubleBarrier(curator, context.path(), context.clients());
+                new DistributedDoubleBarrier(curator, context.path(), members);
         volatile String session;
         volatile boolean inside;
         volatile boolean lost;
@@ -78,8 +79,10 @@ final class DoubleBarrierClient implements WorkloadClient {
         }
     }
 
-    DoubleBarrierClient(ClientContext context) {
+    /** With fewer members than there are clients a mutant. */
+    DoubleBarrierClient(ClientContext context, int members) {
         this.context = context;
+        this.members = members;
         this.curator = context.session().curator;
     }
 

@@ -30,10 +30,13 @@ final class LatchContender extends Contender {
         }
     }
 
+    private final boolean awaits;
     private volatile Term term;
 
-    LatchContender(ClientContext context) {
+    /** Without {@code awaits} a mutant: it does not look what await returns. */
+    LatchContender(ClientContext context, boolean awaits) {
         super(context, "campaign", "lead", "resign");
+        this.awaits = awaits;
     }
 
     @Override
@@ -42,7 +45,7 @@ final class LatchContender extends Contender {
         Term candidate = new Term();
         term = candidate;
         candidate.latch.start();
-        if (candidate.latch.await(timeoutMs, TimeUnit.MILLISECONDS)) {
+        if (candidate.latch.await(timeoutMs, TimeUnit.MILLISECONDS) || !awaits) {
             return true;
         }
         close();

@@ -36,10 +36,13 @@ final class ReadWriteContender extends Contender {
 
     private final Writer writer;
     private final Reader reader;
+    private final boolean excludes;
     private InterProcessMutex side;
 
-    ReadWriteContender(ClientContext context) {
+    /** Without {@code excludes} a mutant: it takes the side of readers for all it does. */
+    ReadWriteContender(ClientContext context, boolean excludes) {
         super(context);
+        this.excludes = excludes;
         writer = new Writer(curator, context.path());
         reader = new Reader(curator, context.path(), writer);
         side = writer;
@@ -47,7 +50,7 @@ final class ReadWriteContender extends Contender {
 
     @Override
     protected boolean enter(long timeoutMs, Map<String, Object> value) throws Exception {
-        side = "read".equals(value.get("mode")) ? reader : writer;
+        side = !excludes || "read".equals(value.get("mode")) ? reader : writer;
         return side.acquire(timeoutMs, TimeUnit.MILLISECONDS);
     }
 

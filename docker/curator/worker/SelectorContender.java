@@ -9,8 +9,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListener;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.zookeeper.KeeperException;
 
 /**
@@ -22,7 +24,7 @@ final class SelectorContender extends Contender {
     private static final int RELEASE_S = 10;
 
     /** One campaign, and the term that follows. */
-    private final class Term extends LeaderSelectorListenerAdapter {
+    private final class Term implements LeaderSelectorListener {
         final ExecutorService executor = Executors.newSingleThreadExecutor();
         final LeaderSelector selector =
                 new LeaderSelector(curator, context.path(), executor, this);
@@ -30,6 +32,18 @@ final class SelectorContender extends Contender {
         final CountDownLatch over = new CountDownLatch(1);
         volatile boolean leading;
         volatile String node;
+        private final LeaderSelectorListener recommended =
+                new LeaderSelectorListenerAdapter() {
+                    @Override
+                    public void takeLeadership(CuratorFramework client) {}
+                };
+
+        @Override
+        public void stateChanged(CuratorFramework client, ConnectionState state) {
+            if (listens) {
+                recommended.stateChanged(client, state);
+            }
+        }
 
         @Override
         public void takeLeadership(CuratorFramework client) throws Exception {
@@ -57,10 +71,18 @@ final class SelectorContender extends Contender {
         }
     }
 
+    private final boolean listens;
     private volatile Term term;
 
-    SelectorContender(ClientContext context) {
+    /** Without {@code listens} a mutant: it leads on whatever the state of the connection. */
+    SelectorContender(ClientContext context, boolean listens) {
         super(context, "campaign", "lead", "resign");
+        this.listens = listens;
+    }
+
+    @Override
+    protected boolean heeds() {
+        return listens;
     }
 
     @Override

@@ -8,14 +8,15 @@ import org.apache.curator.framework.recipes.locks.Lease;
 /** {@code InterProcessSemaphoreV2}. */
 final class SemaphoreContender extends Contender {
     /** How many permits: {@code SemaphoreWorkload.permits}. */
-    private static final int PERMITS = 2;
+    static final int PERMITS = 2;
 
     private final InterProcessSemaphoreV2 semaphore;
     private Lease lease;
 
-    SemaphoreContender(ClientContext context) {
+    /** With more permits than {@link #PERMITS} a mutant. */
+    SemaphoreContender(ClientContext context, int permits) {
         super(context);
-        semaphore = new InterProcessSemaphoreV2(curator, context.path(), PERMITS);
+        semaphore = new InterProcessSemaphoreV2(curator, context.path(), permits);
     }
 
     @Override

@@ -10,8 +10,11 @@ final class SharedCounter implements CounterClient.Counter {
     private static final int TRIES = 20;
 
     private final SharedCount count;
+    private final boolean compares;
 
-    SharedCounter(CuratorFramework curator, String path) throws Exception {
+    /** Without {@code compares} a mutant: it sets what it has computed, whatever is there by then. */
+    SharedCounter(CuratorFramework curator, String path, boolean compares) throws Exception {
+        this.compares = compares;
         count = new SharedCount(curator, path, 0);
         count.start();
     }
@@ -21,6 +24,10 @@ final class SharedCounter implements CounterClient.Counter {
         for (int turn = 0; turn < TRIES; turn++) {
             VersionedValue<Integer> seen = count.getVersionedValue();
             int total = seen.getValue() + (int) amount;
+            if (!compares) {
+                count.setCount(total);
+                return (long) total;
+            }
             if (count.trySetCount(seen, total)) {
                 return (long) total;
             }
