@@ -28,9 +28,15 @@ def lease_view(servers: Sequence[Sequence[Lease]], clock: WallClock, *, quorum: 
         for lease in leases:
             by_value.setdefault(lease.value, []).append(lease)
     ends = {}
+    lapsed: set[tuple[str, int | None]] = set()
     for value, leases in by_value.items():
+        session = session_hex(value)
+        lapsed |= {(session, token) for each in leases for token in each.keys or ()}
         lasting = sorted(leases, key=lambda lease: lease.end, reverse=True)
         last = lasting[min(quorum, len(lasting)) - 1]
         if last.end != FOR_EVER:
-            ends[session_hex(value)] = SessionEnd(clock.monotonic(last.end), last.expired)
-    return ServerView(ends=ends, known=frozenset(map(session_hex, by_value)))
+            ends[session] = SessionEnd(clock.monotonic(last.end), last.expired)
+            if last.expired and last.keys is None:
+                lapsed.add((session, None))
+    known = frozenset(map(session_hex, by_value))
+    return ServerView(ends=ends, known=known, lapsed=frozenset(lapsed))

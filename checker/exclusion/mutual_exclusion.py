@@ -93,6 +93,8 @@ class ServerView:
     for which the logs do not tell for certain are left out.
     ``lines_before``: for nodes of a sequential line whose parent was created again, how many lines
     were there before theirs: in each, the numbers begin anew.
+    ``lapsed``: of leases, session and token of holds that were not released on the servers: the end
+    of the lease removed them. The token is None where the session has one hold.
     """
 
     ends: Mapping[str, SessionEnd] = field(default_factory=dict)
@@ -102,6 +104,7 @@ class ServerView:
     reasons: Sequence[str] = ()
     turns: Mapping[str, int | None] = field(default_factory=dict)
     lines_before: Mapping[str, int] = field(default_factory=dict)
+    lapsed: frozenset[tuple[str | None, int | None]] = frozenset()
 
     def ended(self, session: str | None) -> SessionEnd | None:
         """When a session ended; None when it lives on."""
@@ -320,6 +323,7 @@ def expired_while_holding(holds: Sequence[Hold], server: ServerView) -> list[Hol
         and (
             hold.release_called is None
             or end.time < hold.release_called
+            or not server.lapsed.isdisjoint({(hold.session, None), (hold.session, hold.token)})
             or ((owner := nodes.node_of(hold)) is not None and owner.expired)
         )
     ]

@@ -39,13 +39,15 @@ class Lease(NamedTuple):
     """One server's lease: its holder's value, when it began, and when its time is over.
 
     Both in milliseconds of the wall clock. ``expired``: it lasted until then; else its holder
-    removed it before.
+    removed it before. ``keys``, of a session: the create revisions of its keys that were removed
+    because it ended; None if the lease is not a session's.
     """
 
     value: int
     start: int
     end: int
     expired: bool
+    keys: tuple[int, ...] | None = None
 
 
 def leases_of_redis(log: Path) -> list[Lease]:
@@ -137,11 +139,18 @@ class _KeyValue(msgspec.Struct):
     key: str
     value: str = ""
     lease: int = 0
+    create_revision: int = 0
+    mod_revision: int = 0
 
 
 class _Event(msgspec.Struct):
     kv: _KeyValue
     type: int | str = 0
+
+    @property
+    def removes(self) -> bool:
+        """Whether the key was removed; else it was written."""
+        return self.type in (1, "DELETE")
 
 
 class _Answer(msgspec.Struct):
@@ -154,7 +163,8 @@ def leases_of_etcd(log: Path) -> list[Lease]:
     Each line is a time in seconds and an answer of ``etcdctl watch --write-out=json``. A key is
     removed when its lease ends, or by its holder; the event is the same, so a lease that was
     removed before its time (``TTL_MS``) counts as released. A session's key goes when its lease
-    does, however long that was kept alive; nobody else removes it.
+    does, however long that was kept alive; nobody else removes it. The session's other keys that
+    are removed in the same revision were removed by its end, and not by their holder.
 
     Raises:
         OSError, UnfitFile: the file cannot be read.
@@ -162,6 +172,7 @@ def leases_of_etcd(log: Path) -> list[Lease]:
     leases: dict[int, Lease] = {}
     held: dict[str, int] = {}
     sessions: dict[int, Lease] = {}
+    keys = _KeysOfSessions()
     decoder = msgspec.json.Decoder(_Answer)
     for line in read_regular(log, LARGEST).splitlines():
         found = _TIME.match(line)
@@ -174,12 +185,13 @@ def leases_of_etcd(log: Path) -> list[Lease]:
             continue  # the last line of a server that was killed
         for event in answer.events:
             key = event.kv.key
+            keys.see(event)
             if (session := _session(event.kv)) is not None:
                 known = sessions.setdefault(session, Lease(session, at, FOR_EVER, expired=True))
-                if event.type in (1, "DELETE") and known.end == FOR_EVER:
+                if event.removes and known.end == FOR_EVER:
                     sessions[session] = known._replace(end=at)
                 continue
-            if event.type in (1, "DELETE"):
+            if event.removes:
                 ended = held.pop(key, None)
                 # A watch that began again repeats ends, too: the first time is the right one.
                 if ended is not None and leases[ended].end == FOR_EVER:
@@ -194,7 +206,35 @@ def leases_of_etcd(log: Path) -> list[Lease]:
                 leases[value] = Lease(value, at, FOR_EVER, expired=True)
             elif _DIGITS.fullmatch(text):
                 held[key] = int(text)  # the watch began again, from the first revision
-    return [*leases.values(), *sessions.values()]
+    ended = [each._replace(keys=keys.ended_with(each.value)) for each in sessions.values()]
+    return [*leases.values(), *ended]
+
+
+class _KeysOfSessions:
+    """Which keys of sessions were removed in the revision in which their session ended."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, tuple[int, int]] = {}
+        self._removed: dict[int, dict[int, int]] = {}
+        self._ended: dict[int, int] = {}
+
+    def see(self, event: _Event) -> None:
+        """Take note of an event; the same one may come again."""
+        pair = event.kv
+        if (session := _session(pair)) is not None:
+            if event.removes:
+                self._ended[session] = pair.mod_revision
+        elif not event.removes:
+            self._owners[pair.key] = pair.lease, pair.create_revision
+        elif (owner := self._owners.pop(pair.key, None)) is not None:
+            session, created = owner
+            self._removed.setdefault(session, {})[created] = pair.mod_revision
+
+    def ended_with(self, session: int) -> tuple[int, ...]:
+        """The create revisions of the keys that a session's end removed."""
+        end = self._ended.get(session)
+        removed = self._removed.get(session, {})
+        return tuple(created for created, revision in removed.items() if revision == end)
 
 
 def _session(pair: _KeyValue) -> int | None:

@@ -411,3 +411,19 @@ def test_an_expiry_ends_one_hold_of_a_path_that_all_contenders_make():
         found = extract_holds(recorded.end(99).history(), WORDS)
         expired = expired_while_holding(found, view(owners=owners, s1=(90, True)))
         assert [hold.granted for hold in expired] == [51 * MS]
+
+
+def test_a_lease_that_ended_before_its_release_got_through_expired_while_it_was_held():
+    recorded = Recorded()
+    recorded.acquire(9, 11, 0, node="/l", token=5).release(20, 21, 0)
+    recorded.acquire(29, 31, 0, node="/l", token=6).release(40, 41, 0, "info")
+    found = extract_holds(recorded.end(99).history(), WORDS)
+    ended = view(s1=(90, True))
+    for lapsed, granted in [
+        (frozenset(), []),
+        (frozenset({("0x1", 6)}), [31 * MS]),
+        (frozenset({("0x2", 6), ("0x1", 7)}), []),
+        (frozenset({("0x1", None)}), [11 * MS, 31 * MS]),
+    ]:
+        expired = expired_while_holding(found, replace(ended, lapsed=lapsed))
+        assert [hold.granted for hold in expired] == granted

@@ -99,11 +99,12 @@ def test_a_log_that_is_no_file_is_refused(tmp_path):
         leases_of_redis(tmp_path)
 
 
-def event(seconds, key, value=None):
+def event(seconds, key, value=None, *, lease=7587848392943, created=2, revision=3):
     kind = {} if value is not None else {"type": 1}
-    pair = {"key": b64encode(key.encode()).decode(), "mod_revision": 3}
+    pair = {"key": b64encode(key.encode()).decode(), "mod_revision": revision}
     if value is not None:
-        pair |= {"value": b64encode(value.encode()).decode(), "lease": 7587848392943}
+        text = b64encode(value.encode()).decode()
+        pair |= {"value": text, "lease": lease, "create_revision": created}
     return f"{seconds:.6f} " + json.dumps({"Header": {}, "Events": [{**kind, "kv": pair}]})
 
 
@@ -146,7 +147,28 @@ def test_a_session_lasts_as_long_as_its_key(read):
         event(9, key, "c0"),
         event(9, key),
         event(10, f"/l-sessions/{(1 << 64) - 5:016x}", "c1"),
-    ) == [Lease(12, 1000, 7000, expired=True), Lease(-5, 10_000, FOR_EVER, expired=True)]
+    ) == [
+        Lease(12, 1000, 7000, expired=True, keys=()),
+        Lease(-5, 10_000, FOR_EVER, expired=True, keys=()),
+    ]
+
+
+def test_keys_that_go_with_their_session_were_not_removed_by_their_holder(read):
+    key = f"/l-sessions/{12:016x}"
+    lines = [
+        event(1, key, "c0", lease=12),
+        event(2, "/l/000000000000000c", "{}", lease=12, created=5),
+        event(3, "/l/000000000000000c", revision=6),
+        event(4, "/l/000000000000000c", "{}", lease=12, created=7),
+        event(5, "/l/000000000000000d", "{}", lease=13, created=8),
+        event(6, "/l/000000000000000c", revision=9),
+        event(6, "/l/000000000000000d", revision=9),
+        event(6, key, revision=9),
+    ]
+    (session,) = read(leases_of_etcd, *lines)
+    assert session == Lease(12, 1000, 6000, expired=True, keys=(7,))
+    assert read(leases_of_etcd, *lines, *lines) == [session], "a watch that began again"
+    assert lease_view([[session], [session]], CLOCK, quorum=1).lapsed == {("0xc", 7)}
 
 
 def test_what_ends_everywhere_ended_where_it_was_seen_first():
@@ -178,7 +200,10 @@ def test_a_grant_of_a_majority_lasts_as_long_as_a_majority_has_it():
 
 
 def test_a_lease_that_its_holder_removed_has_not_expired():
-    assert not view([(0, 2000, False)]).ends["0x7"].expired
+    seen = view([(0, 2000, False)])
+    assert not seen.ends["0x7"].expired
+    assert seen.lapsed == frozenset()
+    assert view([(0, 2000, True)]).lapsed == {("0x7", None)}
 
 
 def test_a_lease_whose_end_was_not_seen_has_none():
