@@ -142,10 +142,9 @@ CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
         weakness="a consumer removes its element although its lock has ended meanwhile; when a "
         "lock ends nobody is woken; a create whose reply is lost is retried",
     ),
-    "curator-queue-in-background": _entry(
-        "coordination:CuratorQueue",
-        "its user counts an element as put when put returns, although puts are made in the "
-        "background",
+    "curator-queue-locked-returns-early": _entry(
+        "coordination:CuratorLockedQueue",
+        "its consumer returns before anybody has worked on the element",
         frozenset({"lost-element"}),
     ),
 }

@@ -17,7 +17,7 @@ import org.apache.curator.framework.state.ConnectionState;
  * taken that nobody wants.
  */
 final class Consumer implements QueueConsumer<byte[]>, Executor {
-    private final boolean claims;
+    private final boolean waits;
     private final CompletableFuture<byte[]> given = new CompletableFuture<>();
     private final CompletableFuture<Boolean> ending = new CompletableFuture<>();
     private final CountDownLatch handled = new CountDownLatch(1);
@@ -27,8 +27,8 @@ final class Consumer implements QueueConsumer<byte[]>, Executor {
     private volatile Closeable queue = () -> {};
 
     /** The argument says whether Curator keeps the element until {@link #end}. */
-    Consumer(boolean claims) {
-        this.claims = claims;
+    Consumer(boolean waits) {
+        this.waits = waits;
     }
 
     // Curator's side.
@@ -62,7 +62,7 @@ final class Consumer implements QueueConsumer<byte[]>, Executor {
         synchronized (this) {
             notifyAll();
         }
-        if (claims && ending.get()) {
+        if (waits && ending.get()) {
             throw new GivenBack();
         }
     }

@@ -36,15 +36,15 @@ final class DistributedQueueClient extends QueueClient {
 
     private final String path;
     private final boolean claims;
-    private final boolean background;
+    private final boolean waits;
     private DistributedQueue<byte[]> producer;
     private volatile Consumer consumer;
 
-    /** With {@code background} a mutant: nobody waits until a put has been made. */
-    DistributedQueueClient(ClientContext context, boolean claims, boolean background) {
+    /** Without {@code waits} a mutant: its consumer returns at once, before anybody has worked. */
+    DistributedQueueClient(ClientContext context, boolean claims, boolean waits) {
         super(context);
         this.claims = claims;
-        this.background = background;
+        this.waits = waits;
         path = context.path();
     }
 
@@ -53,7 +53,7 @@ final class DistributedQueueClient extends QueueClient {
         if (producer == null) {
             DistributedQueue<byte[]> made =
                     QueueBuilder.builder(curator, null, AS_THEY_ARE, elements())
-                            .putInBackground(background)
+                            .putInBackground(false)
                             .buildQueue();
             started(made);
             producer = made;
@@ -63,7 +63,7 @@ final class DistributedQueueClient extends QueueClient {
 
     @Override
     protected byte[] take(long timeoutMs) throws Exception {
-        Consumer taking = new Consumer(claims);
+        Consumer taking = new Consumer(claims && waits);
         QueueBuilder<byte[]> builder =
                 QueueBuilder.builder(curator, taking, AS_THEY_ARE, elements()).executor(taking);
         if (claims) {

@@ -52,9 +52,9 @@ final class Recipes {
                     Map.entry(
                             "curator-simple-queue-peeks",
                             context -> new SimpleQueueClient(context, false)),
-                    Map.entry("curator-queue", queue(false, false)),
-                    Map.entry("curator-queue-in-background", queue(false, true)),
-                    Map.entry("curator-queue-locked", queue(true, false)),
+                    Map.entry("curator-queue", queue(false, true)),
+                    Map.entry("curator-queue-locked", queue(true, true)),
+                    Map.entry("curator-queue-locked-returns-early", queue(true, false)),
                     Map.entry(
                             "curator-double-barrier",
                             context -> new DoubleBarrierClient(context, context.clients())),
@@ -81,8 +81,8 @@ final class Recipes {
     }
 
     private static Function<ClientContext, WorkloadClient> queue(
-            boolean claims, boolean background) {
-        return context -> new DistributedQueueClient(context, claims, background);
+            boolean claims, boolean waits) {
+        return context -> new DistributedQueueClient(context, claims, waits);
     }
 
     /** The client's side of the recipe that the options name. */
