@@ -206,8 +206,8 @@ def leases_of_etcd(log: Path) -> list[Lease]:
                 leases[value] = Lease(value, at, FOR_EVER, expired=True)
             elif _DIGITS.fullmatch(text):
                 held[key] = int(text)  # the watch began again, from the first revision
-    ended = [each._replace(keys=keys.ended_with(each.value)) for each in sessions.values()]
-    return [*leases.values(), *ended]
+    of_sessions = [each._replace(keys=keys.ended_with(each.value)) for each in sessions.values()]
+    return [*leases.values(), *of_sessions]
 
 
 class _KeysOfSessions:

@@ -139,8 +139,7 @@ CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
     ),
     "curator-queue-locked": _entry(
         "coordination:CuratorLockedQueue",
-        weakness="a consumer removes its element although its lock has ended meanwhile; when a "
-        "lock ends nobody is woken; a create whose reply is lost is retried",
+        weakness="a create whose reply is lost is retried: the element is there twice",
     ),
     "curator-queue-locked-returns-early": _entry(
         "coordination:CuratorLockedQueue",

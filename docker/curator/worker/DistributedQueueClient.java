@@ -112,6 +112,9 @@ final class DistributedQueueClient extends QueueClient {
         boolean there = !keep && left().contains(element);
         consumer = null;
         claim.abandon();
+        if (claim.lost()) { // then another client may have removed it
+            throw new OutcomeUnknown("the session that claimed it ended meanwhile");
+        }
         if (there) {
             throw new NotDone("it is still there");
         }
