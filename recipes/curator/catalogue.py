@@ -134,8 +134,7 @@ CURATOR_QUEUES: Final[Mapping[str, OtherSystemEntry]] = {
     ),
     "curator-queue": _entry(
         "coordination:CuratorQueue",
-        weakness="a create whose reply is lost is retried: the element is there twice; a delete "
-        "whose reply is lost is retried, fails, and the element that it removed is not handed over",
+        weakness="a create whose reply is lost is retried: the element is there twice",
     ),
     "curator-queue-locked": _entry(
         "coordination:CuratorLockedQueue",

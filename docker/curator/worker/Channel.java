@@ -1,5 +1,6 @@
 package worker;
 
+import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -24,7 +25,8 @@ final class Channel {
     Channel(Socket socket) throws IOException {
         socket.setTcpNoDelay(true);
         in = new DataInputStream(socket.getInputStream());
-        out = new DataOutputStream(socket.getOutputStream());
+        // A whole message is one segment.
+        out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
     }
 
     /** Sends a message; from any thread. Ends this process if the control process is gone. */

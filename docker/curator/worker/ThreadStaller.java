@@ -11,6 +11,9 @@ import java.util.Set;
  * others run on. {@code Thread.suspend} does it, which Java has up to version 20.
  */
 final class ThreadStaller implements Runnable {
+    /** Groups of the threads that every JVM has. */
+    private static final Set<String> JVM = Set.of("system", "InnocuousThreadGroup");
+
     /** Threads that no application has: the harness's own. */
     private static final Set<String> OWN = Set.of("belief", "stall");
 
@@ -57,7 +60,7 @@ final class ThreadStaller implements Runnable {
     /** The application's threads, the oldest first: the main one is. */
     private static List<Thread> candidates() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(each -> !each.getThreadGroup().getName().equals("system"))
+                .filter(each -> !JVM.contains(each.getThreadGroup().getName()))
                 .filter(each -> !OWN.contains(each.getName()))
                 .sorted(Comparator.comparingLong(Thread::getId))
                 .toList();
