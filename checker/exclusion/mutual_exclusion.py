@@ -323,7 +323,10 @@ def expired_while_holding(holds: Sequence[Hold], server: ServerView) -> list[Hol
         and (
             hold.release_called is None
             or end.time < hold.release_called
-            or not server.lapsed.isdisjoint({(hold.session, None), (hold.session, hold.token)})
+            or (
+                not hold.released
+                and not server.lapsed.isdisjoint({(hold.session, None), (hold.session, hold.token)})
+            )
             or ((owner := nodes.node_of(hold)) is not None and owner.expired)
         )
     ]

@@ -415,7 +415,7 @@ def test_an_expiry_ends_one_hold_of_a_path_that_all_contenders_make():
 
 def test_a_lease_that_ended_before_its_release_got_through_expired_while_it_was_held():
     recorded = Recorded()
-    recorded.acquire(9, 11, 0, node="/l", token=5).release(20, 21, 0)
+    recorded.acquire(9, 11, 0, node="/l", token=5).release(20, 21, 0, "info")
     recorded.acquire(29, 31, 0, node="/l", token=6).release(40, 41, 0, "info")
     found = extract_holds(recorded.end(99).history(), WORDS)
     ended = view(s1=(90, True))
@@ -427,3 +427,10 @@ def test_a_lease_that_ended_before_its_release_got_through_expired_while_it_was_
     ]:
         expired = expired_while_holding(found, replace(ended, lapsed=lapsed))
         assert [hold.granted for hold in expired] == granted
+
+
+def test_a_release_that_leaves_the_lease_to_end_by_itself_is_no_expiry():
+    recorded = Recorded().acquire(9, 11, 0, node="/l", token=5).release(20, 21, 0)
+    found = extract_holds(recorded.end(99).history(), WORDS)
+    lapsed = frozenset({("0x1", None)})
+    assert expired_while_holding(found, replace(view(s1=(90, True)), lapsed=lapsed)) == []
