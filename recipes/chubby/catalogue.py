@@ -98,6 +98,11 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
         "again after a reconnect",
         {"missed-event"},
     ),
+    "lock-told-late": mutant(
+        with_handle(_events_class=faulty_chubby.LockToldLate),
+        "tells of a grant by the generation of the one before",
+        {"missed-event"},
+    ),
     "lock-told-once": mutant(
         with_handle(_events_class=faulty_chubby.LockToldOnce),
         "watches the lock until it has told of a grant, and does not set the watch again",

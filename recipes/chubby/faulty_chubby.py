@@ -109,6 +109,11 @@ class LockToldOnce(HandleEvents):
         self._told = self._told or kind is EventKind.LOCK_ACQUIRED
 
 
+class LockToldLate(HandleEvents):
+    def _deliver(self, kind: EventKind, number: int) -> None:
+        super()._deliver(kind, number - (kind is EventKind.LOCK_ACQUIRED))
+
+
 class ChildrenNotWatched(HandleEvents):
     def _look_at_children(self, session: Session, deadline: Deadline) -> None:
         pass

@@ -30,7 +30,7 @@ def test_with_few_clients_all_take_turns_with_the_lock():
 
 
 def test_in_the_end_all_are_granted_the_lock_and_read_write_and_read():
-    asked = invocations(DRY.final())
+    asked = [op for op in invocations(DRY.final()) if op.f != "await"]
     assert {op.process % 5 for op in asked if op.f == "acquire"} == set(range(5))
     assert [op.f for op in asked[-15:]] == [*5 * ["read"], *5 * ["write"], *5 * ["read"]]
 

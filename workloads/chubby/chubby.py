@@ -441,12 +441,18 @@ class ChubbyWorkload(ContentionWorkload):
     # The final phase and the judgement.
 
     def final(self) -> list[ScriptFunction]:
-        """As for every lock; and everybody reads, writes, and reads once more."""
+        """As for every lock; then everybody reads, writes, reads, and waits for the last events."""
         read = until_ok(self.read(key=PRIMARY), FINAL_TRIES)
         write = until_ok(
             lambda client: self.write(key=PRIMARY, data=f"final {client.process}"), FINAL_TRIES
         )
-        return [*super().final(), read, write, read]
+        return [*super().final(), read, write, read, self._last_news]
+
+    def _last_news(self, client: Client) -> Steps:
+        """Wait for the events of the last changes: no later ones stand in for them."""
+        for topic, version in client.shared.versions.items():
+            if topic in TOPICS:
+                yield self.await_(key=topic, version=version - 1)
 
     checks = (
         _lock_delay,

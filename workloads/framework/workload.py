@@ -140,7 +140,7 @@ class Workload(ABC):
         return None
 
     def on_completion(self, shared: Any, came: Op) -> None:  # noqa: B027 - most have nothing to do
-        """Note in ``shared`` how an operation of the load ended, as soon as it ends.
+        """Note in ``shared`` how an operation of the phase ended, as soon as it ends.
 
         The script itself learns of it later: when its client is asked for the next operation.
         """
@@ -299,6 +299,7 @@ class Workload(ABC):
                     replace(context, until=0),
                     seed=context.seed.child(number),
                     shared=shared,
+                    on_completion=partial(self.on_completion, shared),
                     renew=False,
                 )
                 for number, script in enumerate(self.final())
