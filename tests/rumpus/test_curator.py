@@ -87,18 +87,11 @@ def run(rumpus, name, *options):
 
 
 @pytest.mark.docker
-def test_a_run(rumpus):
-    options = ["--nodes", "1", "--clients", "2", "--time-limit", "4", "--nemesis", "none"]
-    code, broken, found = run(rumpus, "curator-mutex", *options)
-    assert (code, broken) == (0, set())
-    assert found["versions"]["curator"] == "5.4.0"
-
-
-@pytest.mark.docker
 def test_a_run_in_which_threads_are_stalled(rumpus):
-    options = ["--nodes", "1", "--clients", "3", "--time-limit", "8", "--nemesis", "client-stall"]
+    options = ["--nodes", "1", "--clients", "2", "--time-limit", "6", "--nemesis", "client-stall"]
     code, broken, found = run(rumpus, "curator-mutex", *options)
     assert (code in (0, 3), broken) == (True, set())
+    assert found["versions"]["curator"] == "5.4.0"
     assert [(each["kind"], each["verified"] > 0) for each in found["faults"]] == [
         ("client-stall", True)
     ]
