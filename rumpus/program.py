@@ -25,7 +25,12 @@ def main() -> int:
         from rumpus.command_line import main as command_line  # noqa: PLC0415 - see above
 
         code = command_line()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # Python 3.11 makes a RuntimeError of what `__set_name__` raises, while a class is made.
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(
+            error.__cause__, KeyboardInterrupt
+        ):
+            raise
         from rumpus.command_line import interrupted  # noqa: PLC0415 - see above
 
         code = interrupted(sys.argv[1:])

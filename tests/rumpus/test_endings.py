@@ -177,6 +177,28 @@ def test_interrupted_at_the_very_beginning(runs, moment, eventually):
     assert "Traceback" not in err
 
 
+WHILE_A_CLASS_IS_MADE = """
+import signal, sys
+from rumpus import command_line, program
+class Field:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.SIGINT)
+def main(*_):
+    class Made:
+        field = Field()
+command_line.main = main
+sys.argv[1:] = ["run", "lock"]
+sys.exit(program.main())
+"""
+
+
+def test_interrupted_while_a_class_is_made():
+    words = [sys.executable, "-c", WHILE_A_CLASS_IS_MADE]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 AT_EXIT = """
 import atexit, signal, sys, threading, time
 from rumpus import command_line, program
