@@ -90,12 +90,18 @@ ANOMALIES: dict[str, str] = {
     "sequence-regression": "a later sequence number is not larger",
     "unexpected-error": "a call raised an error that is a mistake of the program",
     "torn-multi": "one part of a transaction was seen without the rest",
+    "lost-transaction": "a server never got a transaction that the ensemble committed",
+    "diverged-servers": "a server's tree differs from the one that the others have",
+    "latent-divergence": "a server's disk holds what the ensemble dropped, until its next start",
 }
 """Every anomaly that a checker can report, with its meaning in one line.
 
 "It" is what the workload's clients hold: a lock, a lease, the leadership, a place in a semaphore.
 """
 
+
+OF_SERVERS: frozenset[str] = frozenset({"lost-transaction", "diverged-servers"})
+"""Anomalies that ZooKeeper itself promises to prevent, whatever the recipe."""
 
 TOLD_BY_LOGS: frozenset[str] = frozenset(
     {
@@ -182,7 +188,9 @@ class Verdict(msgspec.Struct, kw_only=True):
 
     ``measures`` are figures that are not judged; None if they were not taken. ``blamed`` says
     whose promises a violation breaks: the recipe's, or (``servers``) those of ZooKeeper itself,
-    for workloads that test the servers and not a recipe.
+    for workloads that test the servers and not a recipe, and if an anomaly is one of ``OF_SERVERS``
+    (nothing that a recipe builds on such servers can be relied on). ``notes`` are remarks that
+    change nothing: what the servers' logs leave open.
     """
 
     valid: Valid
@@ -191,6 +199,7 @@ class Verdict(msgspec.Struct, kw_only=True):
     checks: list[CheckResult]
     measures: Measures | None = None
     blamed: Blamed = "recipe"
+    notes: list[str] = msgspec.field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -236,7 +245,10 @@ def judge(
             f"{kind}: {count} ({ANOMALIES.get(kind, 'found by a check of your own')})"
             for kind, count in counts.items()
         ]
-        return Verdict(valid=False, outcome="violation", reasons=reasons, checks=checks)
+        blamed: Blamed = "servers" if OF_SERVERS & promised & counts.keys() else "recipe"
+        return Verdict(
+            valid=False, outcome="violation", reasons=reasons, checks=checks, blamed=blamed
+        )
     unknown = [f"{check.name}: {reason}" for check in checks for reason in check.unknown]
     if unknown:
         return Verdict(valid="unknown", outcome="unknown", reasons=unknown, checks=checks)

@@ -132,9 +132,9 @@ class Ensemble(Protocol):
     def gather(self, destination: Path) -> None:
         """Copy every node's log output and data files to ``destination/<node>/``.
 
-        ``node.log`` is the server's output; ``version-2/`` holds ``log.*``, ``snapshot.*``,
-        ``currentEpoch`` and ``acceptedEpoch`` as the server wrote them. Works on dead and
-        paused nodes too.
+        ``node.log`` is the server's output, ``mntr.txt`` its answer to that four-letter word (none
+        if it did not answer); ``version-2/`` holds ``log.*``, ``snapshot.*``, ``currentEpoch`` and
+        ``acceptedEpoch`` as the server wrote them. Works on dead and paused nodes too.
         """
 
     def probe(self) -> Mapping[Capability, Availability]:

@@ -67,10 +67,11 @@ class CheckFindings(msgspec.Struct, kw_only=True):
 class ResultsDocument(msgspec.Struct, kw_only=True):
     """The outcome of a run. Durations are in milliseconds, times in ``checks`` in nanoseconds.
 
-    ``blamed`` says whose promises a violation breaks: the recipe's, or the servers' (ZooKeeper's
-    own). ``story`` says what led to the first broken promise, line by line. ``digest`` and
-    ``virtual_seconds`` are None unless the run was simulated. ``measures`` are figures that do not
-    affect the verdict (``checker.measures``); ``versions`` are those of the software that was used.
+    ``notes`` are remarks that change nothing. ``blamed`` says whose promises a violation breaks:
+    the recipe's, or the servers' (ZooKeeper's own). ``story`` says what led to the first broken
+    promise, line by line. ``digest`` and ``virtual_seconds`` are None unless the run was simulated.
+    ``measures`` are figures that do not affect the verdict (``checker.measures``); ``versions`` are
+    those of the software that was used.
     """
 
     format: int = FORMAT_VERSION
@@ -78,6 +79,7 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     outcome: Outcome
     exit_code: int
     reasons: list[str]
+    notes: list[str]
     blamed: Blamed
     story: list[str]
     run: str
@@ -133,6 +135,7 @@ def results_document(
         outcome=verdict.outcome,
         exit_code=verdict.exit_code,
         reasons=verdict.reasons,
+        notes=verdict.notes,
         blamed=verdict.blamed,
         story=story(history, verdict, servers) if verdict.outcome == "violation" else [],
         run=str(directory),

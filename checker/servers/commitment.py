@@ -85,7 +85,8 @@ from itertools import groupby, pairwise
 
 from rumpus.checker.servers.digested_history import Cuts, DigestedHistory
 from rumpus.checker.servers.node_files import NodeFiles, counter, epoch
-from rumpus.checker.servers.server_line import ServerLine, line_of, position, span_of
+from rumpus.checker.servers.replicas import Replica, compare
+from rumpus.checker.servers.server_line import Astray, ServerLine, line_of, position, span_of
 from rumpus.checker.servers.txnlog import Txn
 
 
@@ -101,6 +102,8 @@ class Commitment:
         forked: the ensemble went on without them, but they are in the tree of some server, or may
             be after its restart.
         notes: in words, why proposals are uncertain or forked; empty if none are.
+        replicas: each server, compared with the committed ones.
+        astray: where two servers contradict each other in what was committed.
     """
 
     committed: tuple[Txn, ...]
@@ -109,6 +112,8 @@ class Commitment:
     reasons: tuple[str, ...]
     forked: tuple[Txn, ...] = ()
     notes: tuple[str, ...] = ()
+    replicas: tuple[Replica, ...] = ()
+    astray: tuple[Astray, ...] = ()
 
 
 @dataclass
@@ -132,7 +137,10 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
     if len(nodes) < size:
         reasons.append(f"the files of {size - len(nodes)} of {size} servers are missing")
     proposals: dict[int, Txn] = {}
-    lines = [line_of(name, files, proposals, reasons) for name, files in sorted(nodes.items())]
+    astray: list[Astray] = []
+    lines = [
+        line_of(name, files, proposals, reasons, astray) for name, files in sorted(nodes.items())
+    ]
     zxids = sorted(proposals)
     epochs = sorted({epoch(zxid) for zxid in zxids})
     evidence = _links(lines, epochs)
@@ -164,12 +172,27 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
         if lost := [k for k in range(1, cuts.low + 1) if k not in known]:
             reasons.append(f"committed but in no log at hand: {span_of(e, lost)}")
     history.end()
+    replicas = compare(lines, nodes, proposals, committed, uncertain)
+    for line, replica in zip(lines, replicas, strict=True):
+        if replica.differing == ():
+            line.kept = frozenset()
+        known_gaps = {(gap.before, gap.after) for gap in replica.gaps}
+        reasons += [
+            f"{line.name}: its log jumps from 0x{before:x} to 0x{after:x} with no snapshot between"
+            for before, after in line.jumps()
+            if (before, after) not in known_gaps
+        ]
+    if len(nodes) == size and all(line.known_to_end for line in lines):
+        astray += [
+            Astray(zxid, f"the leader that proposed 0x{zxid:x} had a tree that no history leads to")
+            for zxid in history.strange_leaders
+        ]
     strange, lacking = history.strange_trees(committed)
     reasons += [f"the digest in the newest snapshot of {name} fits no history" for name in strange]
     if lacking:
         notes.append(
             f"uncertain: {len(lacking)} transactions that may be missing in the tree of "
-            f"{', '.join(strange)}: the servers' trees differ"
+            f"{', '.join(strange)}"
         )
     alive = history.alive(discarded)
     back = {txn.zxid for txn in discarded if history.was_led_with(txn.zxid)}
@@ -186,11 +209,13 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             if fate == "uncertain":
                 where.append("were in the tree of a later leader")
             if names:
-                where.append(f"are, or will be after a restart, in the tree of {', '.join(names)}")
+                where.append(f"may be, or come after a restart, in the tree of {', '.join(names)}")
             span = span_of(e, [counter(zxid) for zxid in zxids])
+            if fate == "uncertain":
+                what = "the ensemble went on without it, but a later leader had it in its tree"
+                astray += [Astray(zxid, f"0x{zxid:x}: {what}") for zxid in zxids]
             notes.append(
-                f"{fate}: {span}; the ensemble went on without them, but they "
-                f"{' and '.join(where)}: the servers' trees differ"
+                f"{fate}: {span}; the ensemble went on without them, but they {' and '.join(where)}"
             )
     lacked = {txn.zxid for txn in lacking}
     uncertain += [txn for txn in discarded if txn.zxid in back] + lacking
@@ -202,6 +227,8 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
         reasons=tuple(reasons),
         forked=tuple(txn for txn in discarded if txn.zxid in alive.keys() - back),
         notes=tuple(notes),
+        replicas=tuple(replicas),
+        astray=tuple(astray),
     )
 
 

@@ -39,6 +39,8 @@ class DigestedHistory:
         self._seen: set[int] = set()
         self._next: dict[int, int] = {}
         self._leaders: dict[int, Kept] = {epoch(min(proposals, default=0)): frozenset()}
+        self.strange_leaders: list[int] = []
+        """First proposals of leaders whose tree was none of those that can result."""
         self._unread = [node for node in nodes if node.digest is not None]
 
     def settled(
@@ -57,6 +59,8 @@ class DigestedHistory:
         found = self._trees.cuts(probe)
         attempts = self._attempts(e, top)
         if found is None:
+            if not self._trees.given_up:
+                self.strange_leaders.append(probe.zxid)
             reasons.append(
                 f"the digest of 0x{probe.zxid:x} fits no history in the logs: its leader had "
                 "another tree"

@@ -31,6 +31,8 @@ class LeaderTrees:
     def __init__(self) -> None:
         self._trees: dict[Kept, DigestedTree] = {frozenset(): DigestedTree()}
         self._walks: dict[Kept, _Walk] = {}
+        self.given_up = False
+        """Whether there were too many trees to follow, so that a possible one may be missing."""
 
     def enter(self, txns: Sequence[Txn]) -> None:
         """Begin an epoch with these proposals: its first, and those that follow without a gap."""
@@ -54,7 +56,8 @@ class LeaderTrees:
         latest = {id(walk): walk for walk in reversed(self._walks.values())}
         for walk in latest.values():
             if found := walk.fits(probe):
-                kept = next(kept for kept, other in self._walks.items() if other is walk)
+                # Of equal trees, the one that kept least: what left no trace need not be there.
+                kept = min((kept for kept, other in self._walks.items() if other is walk), key=len)
                 # Trees that matched most recently are the last to be dropped.
                 self._trees[kept] = self._trees.pop(kept)
                 return kept, found
@@ -65,14 +68,13 @@ class LeaderTrees:
 
         Between epochs, after all epochs so far. None if no tree fits.
         """
-        if not self._walks:
-            fitting = (kept for kept, tree in self._trees.items() if tree.digest == digest)
-            return next(fitting, None)
-        for kept, walk in self._walks.items():
+        fitting = []
+        for walk in {id(walk): walk for walk in self._walks.values()}.values():
             walk.to(sum(txn.zxid <= zxid for txn in walk.txns))
-            if walk.tree.digest == digest:
-                return kept
-        return None
+        for kept, tree in self._trees.items():
+            if (self._walks[kept].tree if self._walks else tree).digest == digest:
+                fitting.append(kept)
+        return min(fitting, key=len, default=None)
 
     def leave(self, cut: int, dropped: Iterable[Sequence[Txn]]) -> None:
         """End the epoch where the history does.
@@ -100,6 +102,7 @@ class LeaderTrees:
         for kept in list(self._trees)[:-_MOST_TREES]:
             if kept:
                 del self._trees[kept]
+                self.given_up = True
 
     def _share(self) -> None:
         """Let equal trees share one object."""

@@ -1,14 +1,17 @@
-"""Reading one server's files: its logs, its snapshots' names and digests, and its epochs.
+"""Reading one server's files: its logs, its snapshots, its epochs, and what it says of itself.
 
 The files are untrusted (`checker.untrusted_file`).
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
 
+from rumpus.checker.servers.own_words import OwnWords, read_own_words
+from rumpus.checker.servers.snapshot import UnreadableSnapshot, read_snapshot
+from rumpus.checker.servers.tree_digest import Znode
 from rumpus.checker.servers.txnlog import CorruptLog, Known, LogFile, read_log
 from rumpus.checker.untrusted_file import open_regular, read_regular
 
@@ -23,6 +26,10 @@ _LAST_ZXID_OF_SNAPSHOT = Struct(">qq5s")
 """What 3.9 writes behind that: the last zxid, and its checksum and end mark."""
 
 
+def _no_trees(zxid: int) -> Mapping[str, Znode]:
+    raise UnreadableSnapshot(f"the contents of snapshot.{zxid:x} are not at hand")
+
+
 @dataclass(frozen=True)
 class NodeFiles:
     """The contents of one server's files.
@@ -34,6 +41,9 @@ class NodeFiles:
         accepted_epoch: None if there is no such file.
         damage: in words, what could not be read (the server may have had more then).
         digest: of the tree in the newest snapshot, (zxid, digest); None if it has none.
+        read_tree: path -> znode, of the snapshot with this zxid in its name; raises
+            ``checker.servers.snapshot.UnreadableSnapshot``.
+        own_words: what it says of itself.
     """
 
     logs: tuple[LogFile, ...] = ()
@@ -42,12 +52,14 @@ class NodeFiles:
     accepted_epoch: int | None = None
     damage: tuple[str, ...] = ()
     digest: tuple[int, int] | None = None
+    read_tree: Callable[[int], Mapping[str, Znode]] = field(default=_no_trees, compare=False)
+    own_words: OwnWords = field(default_factory=OwnWords)
 
 
 def read_node_directory(
     directory: Path, known: Known | None = None, most: int = MOST_LOGGED
 ) -> NodeFiles:
-    """Read the files of one server in ``<directory>/version-2/``.
+    """Read the files of one server: ``<directory>/version-2/``, and what it printed and counted.
 
     A half-written snapshot, which the server would not load, is ignored. A log that the server
     would refuse is reported in ``damage``; its records before the damage are kept.
@@ -74,13 +86,16 @@ def read_node_directory(
                 damage.append(str(problem))
         most -= logs[-1].offset
     snapshots = {zxid: path for zxid, path in _named(files, "snapshot") if _is_whole(path)}
+    newest = snapshots[max(snapshots)] if snapshots else None
     return NodeFiles(
         logs=tuple(logs),
         snapshots=frozenset(snapshots),
         current_epoch=_number(files / "currentEpoch"),
         accepted_epoch=_number(files / "acceptedEpoch"),
         damage=tuple(damage),
-        digest=_digest_of(snapshots[max(snapshots)]) if snapshots else None,
+        digest=None if newest is None else _digest_of(newest),
+        read_tree=lambda zxid: read_snapshot(snapshots[zxid]),
+        own_words=read_own_words(directory),
     )
 
 

@@ -1,12 +1,26 @@
 """One server's files as a sorted list of zxids."""
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from rumpus.checker.servers.leader_trees import Kept
 from rumpus.checker.servers.node_files import NodeFiles, counter, epoch
 from rumpus.checker.servers.txnlog import Txn
+
+
+class Astray(NamedTuple):
+    """A proof that servers differ in what they took for committed.
+
+    Attributes:
+        zxid: the transaction that shows it.
+        words: what it shows.
+    """
+
+    zxid: int
+    words: str
 
 
 @dataclass
@@ -41,6 +55,12 @@ class ServerLine:
             return dropped in self.records
         return dropped in self.records and self.kept is None
 
+    def jumps(self) -> Iterator[tuple[int, int]]:
+        """Where records must be missing: the zxids before and behind, with no snapshot between."""
+        for before, after in pairwise(self.line):
+            if after in self.records and counter(after) != 1 and after != before + 1:
+                yield before, after
+
     @property
     def tail(self) -> int:
         """The last zxid of the line; 0 if it is empty."""
@@ -54,9 +74,16 @@ class ServerLine:
 
 
 def line_of(
-    name: str, files: NodeFiles, proposals: dict[int, Txn], reasons: list[str]
+    name: str,
+    files: NodeFiles,
+    proposals: dict[int, Txn],
+    reasons: list[str],
+    astray: list[Astray],
 ) -> ServerLine:
-    """A server's files as a line; adds its records to ``proposals`` and problems to ``reasons``."""
+    """A server's files as a line.
+
+    Adds its records to ``proposals``, problems to ``reasons``, and contradictions to ``astray``.
+    """
     records: set[int] = set()
     breaks: set[int] = set()
     last = 0
@@ -65,7 +92,9 @@ def line_of(
             zxid = txn.zxid
             known = proposals.setdefault(zxid, txn)
             if known is not txn and not known.is_same_record(txn):
-                reasons.append(f"{name} has another record of zxid 0x{zxid:x} than other servers")
+                what = f"{name} has another record of zxid 0x{zxid:x} than other servers"
+                reasons.append(what)
+                astray.append(Astray(zxid, what))
             if zxid < last and zxid not in records:
                 reasons.append(f"{name}: zxid 0x{zxid:x} is logged after 0x{last:x}")
             records.add(zxid)
@@ -74,11 +103,6 @@ def line_of(
             breaks.add(last)
     line = sorted(records | files.snapshots)
     reasons += [f"{name}: {problem}" for problem in files.damage]
-    reasons += [
-        f"{name}: its log jumps from 0x{before:x} to 0x{after:x} with no snapshot between"
-        for before, after in pairwise(line)
-        if after in records and counter(after) != 1 and after != before + 1
-    ]
     current = files.current_epoch
     return ServerLine(
         name=name,

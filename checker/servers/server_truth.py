@@ -94,6 +94,8 @@ class ServerTruth:
             data tree, or may apply after a restart.
         reasons: what is missing or contradictory in the files, in words; empty if nothing is.
         notes: why proposals are uncertain or forked, in words.
+        replicas: each server, compared with what was committed.
+        astray: where servers contradict each other in what was committed.
     """
 
     def __init__(self, commitment: Commitment) -> None:
@@ -103,6 +105,8 @@ class ServerTruth:
         self.forked = commitment.forked
         self.reasons = list(commitment.reasons)
         self.notes = list(commitment.notes)
+        self.replicas = commitment.replicas
+        self.astray = commitment.astray
 
     def contested(self) -> frozenset[str]:
         """Paths of the znodes that uncertain and forked proposals changed."""

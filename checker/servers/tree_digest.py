@@ -9,7 +9,7 @@ probability of about 2**-32 (the sum is no cryptographic hash).
 Paths under ``/zookeeper/`` do not count, because each server changes them by itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from zlib import crc32
 
@@ -24,7 +24,7 @@ _CONTAINER = -(1 << 63)
 _TTL = -(1 << 56)
 
 
-class _Znode(msgspec.Struct, frozen=True, gc=False):
+class Znode(msgspec.Struct, frozen=True, gc=False):
     """A znode's data and persisted stat; ``cversion`` counts the creations of children."""
 
     data: bytes | None = b""
@@ -39,7 +39,10 @@ class _Znode(msgspec.Struct, frozen=True, gc=False):
     owner: int = 0
 
 
-Changes = list[tuple[str, _Znode | None, int]]
+_NEW = {path: Znode() for path in ("", "/zookeeper", "/zookeeper/quota", "/zookeeper/config")}
+_OWN = "/zookeeper/"
+
+Changes = list[tuple[str, Znode | None, int]]
 """What a transaction replaced, in the order of its changes: path, the znode before (None: there was
 none), and that znode's part of the digest."""
 
@@ -47,19 +50,29 @@ none), and that znode's part of the digest."""
 class DigestedTree:
     """A tree of znodes with its digest, to which transactions can be applied and reverted.
 
-    It begins as the tree of a new server. A change that does not fit the tree (creating a znode
-    that exists, changing one that does not) is ignored, as a server does when it replays its log.
+    It begins as the tree of a new server, or with the given znodes (path -> znode; the root's path
+    is empty). A change that does not fit the tree (creating a znode that exists, changing one that
+    does not) is ignored, as a server does when it replays its log.
 
     Attributes:
         digest: of the current tree, from 0 to 2**64 - 1.
     """
 
-    def __init__(self) -> None:
-        self._znodes: dict[str, _Znode] = {}
+    def __init__(self, znodes: Mapping[str, Znode] | None = None) -> None:
+        self._znodes: dict[str, Znode] = {}
         self._shares: dict[str, int] = {}
         self.digest = 0
-        for path in ("", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"):
-            self._set(path, _Znode(), [])
+        for path, znode in (_NEW if znodes is None else znodes).items():
+            self._set(path, znode, [])
+
+    def differences(self, other: "DigestedTree") -> Iterator[str]:
+        """Paths of the znodes in which two trees differ, except those that servers change alone."""
+        for path in self._znodes.keys() | other._znodes.keys():  # noqa: SLF001 - its own class
+            if (
+                self._znodes.get(path) != other._znodes.get(path)  # noqa: SLF001 - its own class
+                and not f"{path}/".startswith(_OWN)
+            ):
+                yield path or "/"
 
     def copy(self) -> "DigestedTree":
         """An independent copy of the tree."""
@@ -108,7 +121,7 @@ class DigestedTree:
         before = znode.version if txn.name == "setData" else znode.aversion
         return txn.version == before + 1
 
-    def _put(self, path: str, znode: _Znode | None, share: int) -> tuple[_Znode | None, int]:
+    def _put(self, path: str, znode: Znode | None, share: int) -> tuple[Znode | None, int]:
         """Set or remove a znode; returns what was there before."""
         before, had = self._znodes.pop(path, None), self._shares.pop(path, 0)
         if znode is not None:
@@ -116,7 +129,7 @@ class DigestedTree:
         self.digest = (self.digest + share - had) % _MODULUS
         return before, had
 
-    def _set(self, path: str, znode: _Znode | None, changes: Changes) -> None:
+    def _set(self, path: str, znode: Znode | None, changes: Changes) -> None:
         share = 0 if znode is None else _digest(path, znode)
         changes.append((path, *self._put(path, znode, share)))
 
@@ -149,13 +162,13 @@ class DigestedTree:
             self._set(above, replace(parent, cversion=cversion, pzxid=txn.zxid), changes)
         if path not in self._znodes:
             zxid, time = txn.zxid, txn.time_ms
-            znode = _Znode(txn.data, zxid, zxid, zxid, time, time, owner=owner)
+            znode = Znode(txn.data, zxid, zxid, zxid, time, time, owner=owner)
             self._set(path, znode, changes)
 
     def _delete(self, path: str, zxid: int, changes: Changes) -> None:
-        if path not in self._znodes:
-            return
-        self._set(path, None, changes)
+        if path in self._znodes:
+            self._set(path, None, changes)
+        # Also if the znode is gone already, as in the replay of a log on a fuzzy snapshot.
         above = _parent(path)
         parent = self._znodes.get(above)
         if parent is not None and zxid > parent.pzxid:
@@ -183,8 +196,8 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _digest(path: str, znode: _Znode) -> int:
-    if path.startswith("/zookeeper/"):
+def _digest(path: str, znode: Znode) -> int:
+    if path.startswith(_OWN):
         return 0
     stat = _STAT.pack(*astuple(znode)[1:])
     return crc32(stat, crc32(znode.data or b"", crc32(path.encode())))

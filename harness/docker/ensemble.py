@@ -368,6 +368,8 @@ class DockerEnsemble:
             place.mkdir(parents=True, exist_ok=True)
             with refusals(f"gathering the files of {node.name}"):
                 node.copy_log(place / "node.log")
+                for name, text in self._kind.statistics(node.addresses).items():
+                    (place / name).write_text(text)
                 for source, folder in self._kind.data(node.environment).items():
                     node.copy_folder(source, place / folder)
 

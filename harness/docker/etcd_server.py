@@ -67,6 +67,10 @@ class EtcdServer:
             return Answer(serves=False)
         return Answer(True, leader == said["header"]["member_id"], int(said.get("raftTerm", 0)))
 
+    def statistics(self, addresses: Addresses) -> dict[str, str]:  # noqa: ARG002 - as ServerKind says
+        """None are kept."""
+        return {}
+
     def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:  # noqa: ARG002
         """Its log of writes, and the events that it has seen, with times."""
         return {

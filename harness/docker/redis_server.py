@@ -74,6 +74,10 @@ class RedisServer:
         said = _found(_NOW, addresses[0], "TIME")
         return None if said is None else int(said[1]) + int(said[2]) / 1e6
 
+    def statistics(self, addresses: Addresses) -> dict[str, str]:  # noqa: ARG002 - as ServerKind says
+        """None are kept."""
+        return {}
+
     def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:  # noqa: ARG002
         """Its data, its configuration, and what it has executed (``monitor.log``)."""
         return {PurePosixPath("/data"): "data"}

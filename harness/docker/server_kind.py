@@ -57,6 +57,9 @@ class ServerKind(Protocol):
     def ask(self, addresses: Addresses) -> Answer | None:
         """What a server answers within a second; None if it does not."""
 
+    def statistics(self, addresses: Addresses) -> Mapping[str, str]:
+        """What a server counts, as files that a run keeps: name -> text; none if it is silent."""
+
     def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:
         """The folders of a container that a run keeps, and where: a folder of the node's.
 

@@ -70,6 +70,11 @@ class ZooKeeperServer:
         leads = found.mode in ("leader", "standalone")
         return Answer(found.mode != "read-only", leads, found.zxid)
 
+    def statistics(self, addresses: Addresses) -> dict[str, str]:
+        """``mntr.txt``: the answer to the four-letter word."""
+        answer = srvr.answer_to("mntr", addresses[0])
+        return {} if answer is None else {"mntr.txt": answer}
+
     def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:
         """Logs and snapshots, in one folder. Their places have variables in the official image."""
         places = {

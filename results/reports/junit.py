@@ -38,7 +38,8 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
         suite.set(plural, str(len(suite.findall(f"testcase/{outcome}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("skipped", "0")
-    lines = [headline(verdict), *verdict.reasons, *filter(None, [incompleteness(history)])]
+    lines = [headline(verdict), *verdict.reasons, *verdict.notes]
+    lines += filter(None, [incompleteness(history)])
     lines.append(f"run again: {record.command_line()}")
     ET.SubElement(suite, "system-out").text = "\n".join(lines)
     suites = ET.Element("testsuites")

@@ -32,6 +32,8 @@ def print_verdict(
     remarks = [*verdict.reasons, *filter(None, [incompleteness(history)])]
     for remark in remarks:
         console.print(Padding(Text(remark, style=style), (0, 0, 0, 2), expand=False))
+    for note in verdict.notes:
+        console.print(Padding(Text(note, style="dim"), (0, 0, 0, 2), expand=False))
     if results.story:
         console.print(Text("what happened:"))
         for told in results.story:

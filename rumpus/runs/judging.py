@@ -12,14 +12,23 @@ import msgspec
 from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.every_run.coherence import Contradictions, contradictions
+from rumpus.checker.every_run.errors import unimplemented
 from rumpus.checker.every_run.exercise import Effect
+from rumpus.checker.every_run.server_state import check_server_state
 from rumpus.checker.history import History, final_phase
 from rumpus.checker.measures import measure
 from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
 from rumpus.checker.servers.txnlog import Known
 from rumpus.checker.untrusted_file import in_utf8
-from rumpus.checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
+from rumpus.checker.verdict import (
+    OF_SERVERS,
+    TOLD_BY_LOGS,
+    CheckResult,
+    Requirement,
+    Verdict,
+    judge,
+)
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.first_record import FirstRecord, first_record
@@ -39,6 +48,9 @@ from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5
 """How many items of a list a reason names; of the rest it gives the number."""
+
+_LYING_DISK = "file-lie"
+"""The only fault after which ZooKeeper may lack what it acknowledged."""
 
 _LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -124,6 +136,7 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             system=record.system,
             path=workload.path,
             session_timeout=record.session_timeout,
+            lossy=_LYING_DISK in record.nemesis,
         ),
         questions=[
             *_of_evidence(changed, unread, found),
@@ -131,14 +144,9 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             *questions_of_end(history),
         ],
     )
-    if verdict.outcome in ("unknown", "inconclusive"):
-        if truth is None and view is None and changed == []:
-            verdict.reasons.append("no transaction logs of the servers are at hand")
-        if truth is not None:
-            said_of_logs = truth.reasons + truth.notes
-            verdict.reasons += [f"the servers' logs: {what}" for what in said_of_logs[:MOST_TOLD]]
-            if more := said_of_logs[MOST_TOLD:]:
-                verdict.reasons.append(f"the servers' logs: and {len(more)} more")
+    verdict.notes = _of_logs(truth)
+    if truth is None and view is None and changed == []:
+        verdict.notes.append("no transaction logs of the servers are at hand")
     if record.interrupted:
         weigh_interruption(verdict)
     servers = None
@@ -222,7 +230,7 @@ def _contradictions(
         plan=record.planned(),
         truth=truth,
         clock=clock,
-        lossy="file-lie" in record.nemesis or record.options.get("server_mutant") is not None,
+        lossy=_LYING_DISK in record.nemesis or record.options.get("server_mutant") is not None,
         sessions=record.system == ZOOKEEPER,
     )
     if said is not None:
@@ -267,6 +275,23 @@ def _of_evidence(
     return [CheckResult(name="evidence", unknown=unknown)] if unknown else []
 
 
+def _of_logs(truth: ServerTruth | None) -> list[str]:
+    """What the servers' logs leave open, in words."""
+    if truth is None:
+        return []
+    found = [
+        *truth.reasons,
+        *truth.notes,
+        *(
+            f"the tree of {each.name} was not compared with the others ({each.unread})"
+            for each in truth.replicas
+            if each.differing is None
+        ),
+    ]
+    more = [f"and {len(found) - MOST_TOLD} more"] * (len(found) > MOST_TOLD)
+    return [f"the servers' logs: {what}" for what in [*found[:MOST_TOLD], *more]]
+
+
 def _few(words: list[str]) -> str:
     more = words[MOST_TOLD:]
     rest = [f"and {len(more)} more"] if more else []
@@ -297,6 +322,9 @@ def judge_evidence(
         check_operations(evidence.history, workload.name, workload.shapes)
     except ValueError as error:
         raise _foreign(path, workload, error) from error
+    if lacking := unimplemented(evidence.history):
+        evidence = replace(evidence, promises=Promises(prevents=frozenset()), strict=False)
+        questions = [*questions, CheckResult(name="requests", unknown=[lacking])]
     try:
         verdict = workload.judge(evidence)
     except WrongOperations as error:  # each value is right, but they do not fit together
@@ -308,6 +336,9 @@ def judge_evidence(
             f"{workload.build}: its checks fail ({type(error).__name__}: {error}); -v shows where"
         ) from error
     promised = evidence.promises.prevents
+    servers = []
+    if evidence.truth is not None:
+        servers = [check_server_state(evidence.truth, evidence.clock, evidence.history.start)]
     open_questions = []
     untold = sorted(promised & TOLD_BY_LOGS)
     if untold and (evidence.truth is None or evidence.clock is None):
@@ -316,8 +347,10 @@ def judge_evidence(
     if final_phase(evidence.history) is None:
         asked = Requirement("final phase, to ask who can proceed", 1, 0)
         open_questions.append(CheckResult(name="final phase", requirements=[asked]))
-    if questions or open_questions:
-        checks = [*questions, *verdict.checks, *open_questions]
+    if questions or open_questions or servers:
+        checks = [*questions, *servers, *verdict.checks, *open_questions]
+        if not evidence.lossy:
+            promised |= OF_SERVERS
         verdict = judge(checks, promised, strict=evidence.strict)
     made = workload.catalogue.get(recipe)
     if workload.plain and made is not None and not made.faulty:

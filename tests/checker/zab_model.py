@@ -20,6 +20,7 @@ from zlib import crc32
 import msgspec
 
 from rumpus.checker.servers.node_files import NodeFiles
+from rumpus.checker.servers.tree_digest import DigestedTree, Znode
 from rumpus.checker.servers.txnlog import Txn, parse_log
 from tests.checker.txnlog_encoder import HEADER, create, record
 
@@ -44,6 +45,14 @@ def digest(history: list[int]) -> int:
         znode = stat.pack(number, number, number, time, time, 0, 0, 0, 0)
         total += crc32(txn.path.encode() + txn.data + znode)
     return total % 2**64
+
+
+def znodes(history: list[int]) -> dict[str, Znode]:
+    """Of the tree after these creations."""
+    tree = DigestedTree()
+    for number in history:
+        tree.apply(proposal(number))
+    return tree._znodes
 
 
 @dataclass
@@ -93,6 +102,7 @@ class Server:
             current_epoch=self.current,
             accepted_epoch=self.accepted,
             digest=(newest, digest(self.snapshots[newest])),
+            read_tree=lambda number: znodes(self.snapshots[number]),
         )
 
 

@@ -82,6 +82,39 @@ def test_a_run_that_is_interrupted_comes_to_an_orderly_end(program, tmp_path):
     assert started.living() == {}
 
 
+STAGGERED = {
+    "version": 1,
+    "punctual": True,
+    "entries": [
+        {"id": 1, "at": 1, "kind": "kill", "targets": {"names": ["n5"]}, "duration": 3},
+        {"id": 2, "at": 1.1, "kind": "kill", "targets": {"names": ["n4"]}, "duration": 9},
+        {"id": 3, "at": 6, "kind": "kill", "targets": {"role": "leader"}, "duration": 6},
+    ],
+}
+"""Two followers miss different stretches, then the leader goes: ZOOKEEPER-4925."""
+
+
+@pytest.mark.parametrize("family", ["append", "lock"])
+def test_what_a_server_lacks_is_a_violation_of_the_servers_in_every_family(
+    rumpus, tmp_path, family
+):
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(STAGGERED))
+    words = ["run", family, "--ensemble", "sim", "--nodes", 5, "--clients", 3, "--time-limit", 16]
+    words += ["--usage", "think=0.3", "--plan", plan, "--seed", 1, "--json", "--runs", tmp_path]
+    answer = rumpus(*words, "--server-mutant", "discontinuous-committed-log")
+    document = json.loads(answer.out)
+    assert (answer.code, document["blamed"]) == (1, "servers")
+    (loss,) = [each for each in document["anomalies"] if each["kind"] == "lost-transaction"]
+    assert loss["promised"]
+    assert "n4 never got" in document["story"][-1]
+    sound = json.loads(rumpus(*words).out)
+    kinds = {each["kind"] for each in sound["anomalies"]}
+    assert not kinds & {"lost-transaction", "diverged-servers", "latent-divergence"}
+    (servers,) = [each for each in sound["checks"] if each["name"] == "servers"]
+    assert servers["stats"] == {"compared": 5, "not_compared": []}
+
+
 def test_mutant_servers_are_blamed_and_no_recipe(rumpus, tmp_path):
     words = ["run", "sequence", "--time-limit", 2, "--nemesis", "none", "--seed", 1]
     words += ["--server-mutant", "repeated-sequence", "--ensemble", "sim", "--runs", tmp_path]

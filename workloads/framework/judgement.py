@@ -3,10 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.errors import check_errors, unimplemented
+from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.every_run.exercise import (
     Effect,
     check_exercise,
@@ -44,6 +42,8 @@ class Evidence:
         system: what the servers are: a name of ``harness.docker.systems``.
         path: the znode below which everything happened.
         session_timeout: the clients' session timeout, in seconds.
+        lossy: whether a fault made servers' disks lose what they had written: then no server is
+            to blame for what it lacks.
     """
 
     history: History
@@ -61,6 +61,7 @@ class Evidence:
     system: str = ZOOKEEPER
     path: str = ""
     session_timeout: float = 0.0
+    lossy: bool = False
     _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)
 
     def holds(self, words: Words) -> list[Hold]:
@@ -116,15 +117,8 @@ def judge_exercised(
         expired=expired,
         any_kind=evidence.punctual,
     )
-    checks = [*checks, check_errors(evidence.history)]
-    lacking = unimplemented(evidence.history)
-    promised = () if lacking else evidence.promises.prevents
-    verdict = judge([*checks, exercise], promised, strict=evidence.strict and not lacking)
-    if lacking:
-        return msgspec.structs.replace(
-            verdict, valid="unknown", outcome="unknown", reasons=[lacking]
-        )
-    return verdict
+    checks = [*checks, check_errors(evidence.history), exercise]
+    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:

@@ -63,7 +63,7 @@ def set_data(epoch, counter):
     return Txn(number, 0, 1, epoch, 5, "setData", FIRST[0].path, b"%d" % number, version=counter)
 
 
-def test_trees_that_are_equal_again_are_one_and_keep_their_names(monkeypatch):
+def test_trees_that_are_equal_again_are_one_and_what_left_no_trace_is_not_kept(monkeypatch):
     applied = []
     apply = DigestedTree.apply
     monkeypatch.setattr(
@@ -84,5 +84,8 @@ def test_trees_that_are_equal_again_are_one_and_keep_their_names(monkeypatch):
     for txn in [FIRST[0], *last]:
         tree.apply(txn)
     trees.enter(last)
-    everything = frozenset(zxid(e, 3) for e in range(2, 7))
-    assert trees.kept_at(last[0].zxid, tree.digest) == everything
+    assert trees.kept_at(last[0].zxid, tree.digest) == frozenset()
+    after = set_data(8, 1)
+    tree.apply(after)
+    later = trees.cuts(msgspec.structs.replace(after, digest=tree.digest))
+    assert later == (frozenset(), [1])

@@ -1,0 +1,123 @@
+"""Whether each server has what the ensemble committed, by the servers' files.
+
+This is a promise of ZooKeeper's, and holds whatever the recipe is. `checker.servers.replicas` and
+`checker.servers.commitment` find out; here it is named:
+
+``lost-transaction``
+    A server's log jumps over committed transactions, and no snapshot brought them; or a leader let
+    another server drop one.
+``diverged-servers``
+    A server has, or had, another tree than the history leads to: it leads with another tree, would
+    start with one although its log is whole, has read from its disk what the ensemble dropped, has
+    another record of a zxid than others, or says so itself.
+``latent-divergence``
+    A hazard: a server's disk holds what the ensemble dropped, which would change its tree at its
+    next start (ZOOKEEPER-4712).
+"""
+
+from collections.abc import Iterator
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.servers.replicas import Replica
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+MOST_NAMED = 3
+"""How many znodes a description names."""
+
+
+def check_server_state(truth: ServerTruth, clock: WallClock | None, start: int) -> CheckResult:
+    """Compare the servers with what they committed.
+
+    Args:
+        truth: what their files say.
+        clock: converts their times to the run's clock; None if that is not known.
+        start: when the run began (ns on the run's clock): the time of what has no other.
+    """
+    times = {
+        txn.zxid: txn.time_ms
+        for txns in (truth.committed, truth.uncertain, truth.forked)
+        for txn in txns
+    }
+
+    def anomaly(kind: str, description: str, *zxids: int) -> Anomaly:
+        found = [times[zxid] for zxid in zxids if zxid in times]
+        begin, end = (
+            (clock.monotonic(min(found)), clock.monotonic(max(found)))
+            if clock is not None and found
+            else (start, start)
+        )
+        return Anomaly(kind=kind, description=description, start=begin, end=end)
+
+    found = [anomaly("diverged-servers", each.words, each.zxid) for each in truth.astray]
+    uncompared = []
+    for replica in truth.replicas:
+        found += [anomaly("lost-transaction", words, *zxids) for words, zxids in _lost(replica)]
+        for zxid, paths in sorted(replica.snapshots.items()):
+            words = f"{replica.name} wrote a snapshot with {_znodes(paths, zxid)}"
+            found.append(anomaly("diverged-servers", words, zxid))
+        if replica.differing:
+            found.append(anomaly(*_other_tree(replica), replica.at))
+        if differences := replica.own_words.differences:
+            found.append(anomaly("diverged-servers", _complaint(replica), differences[0]))
+        elif replica.own_words.counted:
+            found.append(anomaly("diverged-servers", _complaint(replica)))
+        if replica.differing is None:
+            uncompared.append(f"{replica.name}: {replica.unread}")
+    return CheckResult(
+        name="servers",
+        anomalies=found,
+        stats={
+            "compared": sum(replica.differing is not None for replica in truth.replicas),
+            "not_compared": uncompared,
+        },
+    )
+
+
+def _lost(replica: Replica) -> Iterator[tuple[str, tuple[int, int]]]:
+    """What a server lacked, in words, and between which zxids. Refused requests are no loss."""
+    for gap in replica.gaps:
+        if not gap.changes:
+            continue
+        first, last = gap.txns[0].zxid, gap.txns[-1].zxid
+        span = f"0x{first:x}" if first == last else f"0x{first:x} to 0x{last:x}"
+        words = (
+            f"{replica.name} never got {len(gap.txns)} committed transactions ({span}): its log "
+            f"jumps from 0x{gap.before:x} to 0x{gap.after:x} with no snapshot between"
+        )
+        yield words, (first, gap.after)
+    for server, txn in replica.truncated:
+        words = (
+            f"{replica.name} led, and let server {server} drop 0x{txn.zxid:x}, its last "
+            "transaction, which was committed"
+        )
+        yield words, (txn.zxid, txn.zxid)
+
+
+def _other_tree(replica: Replica) -> tuple[str, str]:
+    """The anomaly, and the words, for a server that would start with another tree."""
+    what = _znodes(replica.differing or (), replica.at)
+    if not replica.dropped or replica.gaps:
+        return "diverged-servers", f"{replica.name}, started from its files, has {what}"
+    dropped = (
+        f"{len(replica.dropped)} transactions that the ensemble dropped, from "
+        f"0x{replica.dropped[0]:x} on"
+    )
+    if replica.reloaded:
+        return "diverged-servers", f"{replica.name} has started with {dropped}, and has {what}"
+    return "latent-divergence", f"{replica.name} has logged {dropped}: its next start gives {what}"
+
+
+def _znodes(paths: tuple[str, ...], zxid: int) -> str:
+    named = ", ".join(paths[:MOST_NAMED]) + (" ..." if len(paths) > MOST_NAMED else "")
+    return f"{len(paths)} znodes that differ from the history at 0x{zxid:x} ({named})"
+
+
+def _complaint(replica: Replica) -> str:
+    said = replica.own_words
+    words = f"{replica.name} found its tree to differ from the leader's"
+    if said.differences:
+        words += f", first after 0x{said.differences[0]:x}"
+    if said.counted:
+        words += f", {said.counted:,} times since its last start"
+    return words

@@ -1,0 +1,156 @@
+"""What the servers' files prove about the servers: each finding, and its twin without it."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.every_run.server_state import check_server_state
+from rumpus.checker.servers.node_files import NodeFiles
+from rumpus.checker.servers.own_words import OwnWords, Truncation
+from rumpus.checker.servers.server_truth import merge
+from rumpus.checker.servers.txnlog import LogFile
+from tests.checker.txnlog_encoder import create, txn
+from tests.checker.zab_model import digest, proposal, znodes, zxid
+
+
+def zs(text: str) -> list[int]:
+    return [zxid(*map(int, word.split("."))) for word in text.split()]
+
+
+WHOLE = "1.1 1.2 1.3 2.1 2.2"
+TREES = [WHOLE[: 4 * length + 3] for length in range(5)] + ["1.1 1.2 1.3 1.4"]
+"""What a leader had when it proposed the last of each."""
+PROPOSALS = {
+    zs(tree)[-1]: msgspec.structs.replace(proposal(zs(tree)[-1]), digest=digest(zs(tree)))
+    for tree in TREES
+}
+
+
+def server(*logs: str, snapshots: dict[str, str] | None = None, current=2, words=None):
+    """A server's files: its logs' zxids, and snapshot -> the zxids that its tree has."""
+    taken = {0: []} | {zs(name)[0]: zs(has) for name, has in (snapshots or {}).items()}
+    return NodeFiles(
+        tuple(
+            LogFile(f"log.{number}", tuple(PROPOSALS[each] for each in zs(log)), "padding", 0)
+            for number, log in enumerate(logs)
+        ),
+        frozenset(taken),
+        current,
+        read_tree=lambda number: znodes(taken[number]),
+        own_words=words or OwnWords(),
+    )
+
+
+def found(*servers: NodeFiles) -> list[tuple[str, str]]:
+    truth = merge({f"n{number}": files for number, files in enumerate(servers, 1)})
+    result = check_server_state(truth, WallClock([(0, 0)]), 0)
+    assert result.unknown == []
+    return [(each.kind, each.description) for each in result.anomalies]
+
+
+def test_servers_that_have_everything_are_clean():
+    lagging = server("1.1 1.2")
+    by_snapshot = server("1.1 2.2", snapshots={"2.1": "1.1 1.2 1.3 2.1"})
+    assert found(server(WHOLE), server(WHOLE), server(WHOLE), lagging, by_snapshot) == []
+
+
+def test_a_gap_is_a_loss():
+    (loss,) = found(server(WHOLE), server(WHOLE), server("1.1 2.2", snapshots={"2.2": WHOLE}))
+    words = (
+        "n3 never got 3 committed transactions (0x100000002 to 0x200000001): its log jumps from "
+        "0x100000001 to 0x200000002 with no snapshot between"
+    )
+    assert loss == ("lost-transaction", words)
+
+
+def test_a_gap_that_is_never_covered_makes_another_tree_as_well():
+    kinds = found(server(WHOLE), server(WHOLE), server("1.1 2.1 2.2"))
+    assert [kind for kind, _ in kinds] == ["lost-transaction", "diverged-servers"]
+    assert "n3, started from its files, has 2 znodes that differ" in kinds[1][1]
+
+
+def test_refused_requests_alone_are_no_loss():
+    error = txn("error", zxid(1, 2), error=-101)
+    whole = (proposal(zxid(1, 1)), error, proposal(zxid(1, 3)))
+    files = replace(server(), logs=(LogFile("log.1", whole, "padding", 0),), current_epoch=1)
+    lacking = replace(files, logs=(LogFile("log.1", (whole[0], whole[2]), "padding", 0),))
+    assert found(files, files, lacking) == []
+
+
+def test_a_snapshot_with_another_tree():
+    wrong = server(WHOLE, snapshots={"1.2": "1.2", "2.2": WHOLE})
+    ((kind, words),) = found(server(WHOLE), server(WHOLE), wrong)
+    assert kind == "diverged-servers"
+    assert "n3 wrote a snapshot with" in words
+    assert "differ from the history at 0x100000002" in words
+    early = server(WHOLE, snapshots={"1.2": "1.1 1.2 1.3", "2.2": WHOLE})  # a fuzzy one
+    assert found(server(WHOLE), server(WHOLE), early) == []
+
+
+@pytest.mark.parametrize(
+    ("logs", "kind"),
+    [
+        (["1.1 1.2 1.3 1.4 2.1 2.2"], "latent-divergence"),
+        (["1.1 1.2 1.3 1.4 2.1", "2.2"], "diverged-servers"),  # it has started again since
+    ],
+)
+def test_what_the_ensemble_dropped_and_a_server_kept(logs, kind):
+    leader = server(WHOLE, snapshots={"1.3": "1.1 1.2 1.3"})
+    ((told, words),) = found(leader, leader, server(*logs))
+    assert told == kind
+    assert "n3" in words
+    assert "1 transactions that the ensemble dropped, from 0x100000004 on" in words
+    covered = server(*logs, snapshots={"2.2": WHOLE})
+    assert found(leader, leader, covered) == []
+
+
+def test_a_record_that_differs_from_the_others():
+    mine, theirs = (create(zxid(1, 1), "/a", data=data) for data in (b"mine", b"theirs"))
+    files = [
+        NodeFiles((LogFile("log.1", (each,), "padding", 0),), frozenset([0]), 1)
+        for each in (mine, mine, theirs)
+    ]
+    assert ("diverged-servers", "n3 has another record of zxid 0x100000001 than other servers") in (
+        found(*files)
+    )
+
+
+def test_what_a_server_says_of_itself():
+    says = server(WHOLE, words=OwnWords((zxid(2, 1),), 4))
+    words = (
+        "n3 found its tree to differ from the leader's, first after 0x200000001, 4 times since its "
+        "last start"
+    )
+    assert found(server(WHOLE), server(WHOLE), says) == [("diverged-servers", words)]
+    counts = server(WHOLE, words=OwnWords((), 1))
+    assert [kind for kind, _ in found(server(WHOLE), server(WHOLE), counts)] == ["diverged-servers"]
+
+
+@pytest.mark.parametrize(
+    ("last", "committed", "lost"),
+    [("1.3", "2.1", True), ("1.3", "1.2", False), ("1.4", "2.1", False)],
+)
+def test_a_truncation_of_what_was_committed(last, committed, lost):
+    # What is not committed yet is sent again behind the truncation; what was dropped is no loss.
+    (last,), (to,), (done,) = zs(last), zs("1.1"), zs(committed)
+    leader = server(WHOLE, words=OwnWords(truncations=(Truncation(3, last, to, done),)))
+    losses = found(leader, server(WHOLE), server(WHOLE))
+    words = "n1 led, and let server 3 drop 0x100000003, its last transaction, which was committed"
+    assert losses == [("lost-transaction", words)] * lost
+
+
+def test_a_leader_with_a_tree_that_no_history_leads_to():
+    def digested(*trees: str) -> NodeFiles:
+        txns = tuple(
+            msgspec.structs.replace(proposal(zs(tree)[-1]), digest=digest(zs(tree)))
+            for tree in trees
+        )
+        return replace(server(), logs=(LogFile("log.1", txns, "padding", 0),))
+
+    right = digested("1.1", "1.1 1.2", "1.1 1.2 2.1")
+    assert found(right, right, right) == []
+    wrong = digested("1.1", "1.1 1.2", "1.2 2.1")
+    words = "the leader that proposed 0x200000001 had a tree that no history leads to"
+    assert ("diverged-servers", words) in found(wrong, wrong, wrong)
