@@ -6,6 +6,7 @@ workload is ``Words.acquire``: ``acquire``, ``campaign``, ``dequeue`` ...
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -14,6 +15,7 @@ import msgspec
 from rumpus.checker.availability import Availability, availability
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.holds import Hold, Words
+from rumpus.checker.host import Host, measure_host
 from rumpus.checker.quantile import quantile
 
 Cause = Literal["release", "death", "loss"]
@@ -91,13 +93,19 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """All measures of a run; None, or empty, where one makes no sense or was not recorded."""
+    """All measures of a run; None, or empty, where one makes no sense or was not recorded.
+
+    ``answered`` and ``refused`` are how many operations ended ok, and how many failed.
+    """
 
     spread: Spread | None
     handovers: list[Handovers]
     wakeups: Wakeups | None
     messages: Messages | None
     availability: Availability | None = None
+    host: Host | None = None
+    answered: int = 0
+    refused: int = 0
 
 
 def measure(
@@ -119,12 +127,16 @@ def measure(
     Raises:
         ValueError: calls and completions cannot be paired (see ``History.operations``).
     """
+    outcomes = Counter(operation.outcome for operation in history.operations())
     return Measures(
+        answered=outcomes["ok"],
+        refused=outcomes["fail"],
         spread=spread(history, words.acquire, holds),
         handovers=handovers(history, holds or ()),
         wakeups=None if holds is None else wakeups(history, words.acquire, len(holds), per_release),
         messages=messages(history, words.acquire, None if holds is None else len(holds)),
         availability=availability(history),
+        host=measure_host(history),
     )
 
 

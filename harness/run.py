@@ -23,6 +23,7 @@ from rumpus.harness.generators.combinators import any_of, on_clients, on_nemesis
 from rumpus.harness.generators.generator import Generator, Invocation
 from rumpus.harness.generators.interpreter import Interpreter
 from rumpus.harness.generators.timetable import Timetable
+from rumpus.harness.host_meter import SLEEP_S, HostMeter, stalled_us
 from rumpus.harness.links.links import Links
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
@@ -246,7 +247,11 @@ def _drive(
     if branch is not None:
         driver.branch = partial(_branched, branch, run, breaker, faults, began)
     interpreter = Interpreter(_whole(run, faults, began), clients=run.count, cleanup=run.cleanup)
-    with _watch_leader(ensemble, driver, status), _watch_outside(ensemble, breaker, driver):
+    with (
+        _watch_host(ensemble, driver),
+        _watch_leader(ensemble, driver, status),
+        _watch_outside(ensemble, breaker, driver),
+    ):
         driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
     for client in range(run.count):
         counts = {
@@ -348,6 +353,30 @@ def _watch_outside(ensemble: Ensemble, nemesis: Nemesis, driver: Driver) -> Iter
 
     with _looking("outside-watch", look, OUTSIDE_PERIOD_S):
         yield
+
+
+@contextlib.contextmanager
+def _watch_host(ensemble: Ensemble, driver: Driver) -> Iterator[None]:
+    """Record how late the host of a run on real servers is, on a thread of its own."""
+    if ensemble.kind != "docker":
+        yield
+        return
+    meter = HostMeter(driver.now(), stalled_us)
+    due = driver.now()
+
+    def look() -> None:
+        nonlocal due
+        now = driver.now()
+        record = meter.woken(due, now)
+        if record is not None:
+            driver.notify(Record(now, "control", "info", "host", record))
+        due = driver.now() + int(SLEEP_S * 1e9)
+
+    try:
+        with _looking("host-watch", look, SLEEP_S):
+            yield
+    finally:
+        driver.record("control", "host", meter.close(driver.now()))
 
 
 @contextlib.contextmanager

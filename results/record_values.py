@@ -15,6 +15,7 @@ from rumpus.results.first_record import first_record
 
 _Client = Annotated[int, msgspec.Meta(ge=0, lt=10_000)]
 _Process = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+_Share = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
 _Time = Annotated[int, msgspec.Meta(ge=-(1 << 62), lt=1 << 62)]
 
 
@@ -47,6 +48,13 @@ class _Requests(_OfClient):
 
 class _Leader(msgspec.Struct):
     leader: str | None
+
+
+class _Host(msgspec.Struct):
+    since: _Time
+    late_ms: _Share
+    pressure: _Share | None = None
+    load: _Share | None = None
 
 
 class _Outside(msgspec.Struct):
@@ -120,6 +128,7 @@ _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("nemesis", None): dict[str, Any] | None,
     ("control", "leader"): _Leader,
     ("control", "outside"): _Outside,
+    ("control", "host"): _Host,
     ("control", "phase"): _Phase | None,
     ("control", None): dict[str, Any] | None,
 }

@@ -14,6 +14,9 @@ _BROKEN = {
     "recipe": "the recipe broke a promise",
     "servers": "the servers broke a promise of ZooKeeper",
 }
+LITTLE = 0.5
+"""A valid run in which the servers served, or clients were connected, for less says so at once."""
+
 _HEADLINES = {
     "unknown": "the history does not settle the question",
     "inconclusive": "too little happened for a verdict",
@@ -29,14 +32,31 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.outcome == "valid":
         hazards = sum(anomaly.kind != "fenced" for anomaly in verdict.anomalies)
-        return f"Valid: {_KEPT[verdict.blamed]}" + (
-            f"; {_counted(hazards, 'hazard')} seen" if hazards else ""
-        )
+        seen = [f"{_counted(hazards, 'hazard')} seen"] if hazards else []
+        return "; ".join([f"Valid: {_KEPT[verdict.blamed]}", *seen, *_rests_on_little(verdict)])
     if verdict.outcome == "violation":
         if any(anomaly.promised for anomaly in verdict.anomalies):
             return f"Violation: {_BROKEN[verdict.blamed]}"
         return f"Violation: {_KEPT[verdict.blamed]}, but hazards count too (--strict)"
     return f"{verdict.outcome.capitalize()}: {_HEADLINES[verdict.outcome]}"
+
+
+def _rests_on_little(verdict: Verdict) -> list[str]:
+    """What a valid run rests on, if the servers or the clients were away for most of its time."""
+    measures = verdict.measures
+    if measures is None or (found := measures.availability) is None:
+        return []
+    quorum = 1.0 if found.quorum is None else found.quorum
+    connected = sum(found.clients) / len(found.clients) if found.clients else 1.0
+    if min(quorum, connected) >= LITTLE:
+        return []
+    share = (
+        f"a quorum served for only {quorum:.0%} of the time"
+        if quorum <= connected
+        else f"clients were connected for only {connected:.0%} of the time"
+    )
+    ended = f"{measures.answered:,} operations answered, {measures.refused:,} failed"
+    return [f"but {share.replace('%', ' %')}: {ended}"]
 
 
 def incompleteness(history: History) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.checker.availability import Availability
+from rumpus.checker.host import LATE_MS, Host
 from rumpus.checker.measures import Cause, Handovers, Measures, Messages, Spread
 from rumpus.results.wording import milliseconds
 
@@ -30,6 +31,8 @@ def measure_lines(measures: Measures | None) -> list[tuple[str, str]]:
         lines.append(("wake-ups", figures))
     if measures.availability is not None:
         lines.append(("available", _availability(measures.availability)))
+    if measures.host is not None:
+        lines.append(("host", _host(measures.host)))
     if measures.messages is not None:
         lines.append(("messages", _messages(measures.messages)))
     return lines
@@ -65,6 +68,16 @@ def _availability(found: Availability) -> str:
         words = f"clients {mean:.0%} (c{found.clients.index(least)} {least:.0%})"
         told.append(words.replace("%", " %"))
     return ", ".join(told)
+
+
+def _host(found: Host) -> str:
+    """``late by 178 ms at most, for 12.0 of 67.2 s by 100 ms or more; load 33.0``."""
+    words = f"late by {found.worst_ms:.0f} ms at most"
+    if found.late_s:
+        words += f", for {found.late_s} of {found.measured_s} s by {LATE_MS:.0f} ms or more"
+    if found.load is not None:
+        words += f"; load {found.load:g}"
+    return words
 
 
 def version_line(versions: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.every_run.coherence import Contradictions, contradictions
 from rumpus.checker.every_run.errors import unimplemented
 from rumpus.checker.every_run.exercise import Effect
+from rumpus.checker.every_run.late_host import TIMED, leave_undecided
 from rumpus.checker.every_run.server_state import check_server_state
 from rumpus.checker.history import History, final_phase
 from rumpus.checker.measures import measure
@@ -347,11 +348,11 @@ def judge_evidence(
     if final_phase(evidence.history) is None:
         asked = Requirement("final phase, to ask who can proceed", 1, 0)
         open_questions.append(CheckResult(name="final phase", requirements=[asked]))
-    if questions or open_questions or servers:
-        checks = [*questions, *servers, *verdict.checks, *open_questions]
-        if not evidence.lossy:
-            promised |= OF_SERVERS
-        verdict = judge(checks, promised, strict=evidence.strict)
+    if not evidence.lossy:
+        promised |= OF_SERVERS
+    checks = [*questions, *servers, *verdict.checks, *open_questions]
+    leave_undecided(evidence.history, checks, TIMED if evidence.strict else promised & TIMED)
+    verdict = judge(checks, promised, strict=evidence.strict)
     made = workload.catalogue.get(recipe)
     if workload.plain and made is not None and not made.faulty:
         verdict.blamed = "servers"

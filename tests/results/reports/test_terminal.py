@@ -3,10 +3,12 @@ from io import StringIO
 from pathlib import Path
 
 import msgspec
+import pytest
 from rich.console import Console
 
+from rumpus.checker.availability import Availability
 from rumpus.checker.holds import Words, extract_holds
-from rumpus.checker.measures import measure
+from rumpus.checker.measures import Measures, measure
 from rumpus.checker.verdict import CheckResult, judge
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
@@ -62,3 +64,37 @@ def test_says_what_is_not_judged(sample):
     record = msgspec.structs.replace(sample.record, promises=promises)
     lines = printed(replace(sample, record=record)).splitlines()
     assert "promises:   It has no `held`: [b]derived[/b]." in lines
+
+
+@pytest.mark.parametrize(
+    ("quorum", "clients", "words"),
+    [
+        (
+            0.28,
+            [0.9, 0.8],
+            "but a quorum served for only 28 % of the time: 144 operations answered",
+        ),
+        (0.95, [0.2, 0.3], "but clients were connected for only 25 % of the time: 144 operations"),
+        (0.55, [0.5, 0.6], None),
+        (None, [0.9], None),
+    ],
+)
+def test_a_valid_run_that_rests_on_little_says_so_on_its_first_line(sample, quorum, clients, words):
+    measures = Measures(
+        spread=None,
+        handovers=[],
+        wakeups=None,
+        messages=None,
+        availability=Availability(quorum=quorum, clients=clients),
+        answered=144,
+        refused=3205,
+    )
+    kept = msgspec.structs.replace(
+        sample.verdict, outcome="valid", valid=True, reasons=[], checks=[], measures=measures
+    )
+    first = printed(sample, kept).splitlines()[0]
+    if words is None:
+        assert "but" not in first
+    else:
+        assert words in " ".join(printed(sample, kept).split())
+        assert first.startswith("✔ Valid: ")

@@ -1,0 +1,77 @@
+"""A host that was late, and the promises about time that failed meanwhile."""
+
+import pytest
+
+from rumpus.checker.every_run.late_host import TIMED, leave_undecided
+from rumpus.checker.host import Host, measure_host
+from rumpus.checker.verdict import Anomaly, CheckResult
+from tests.checker.recorded import Recorded
+
+S = 10**9
+
+
+def history(*windows):
+    """A run of 30 s; each window is its start and end in s, and how late the host was in ms."""
+    recorded = Recorded()
+    for start, end, late in windows:
+        value = {"since": start * S, "late_ms": late, "pressure": late / 1000, "load": late / 10}
+        recorded.add(end * 1000, "control", "info", "host", value)
+    return recorded.history()
+
+
+def overdue(start, end, kind="overdue-call", length_ms=None):
+    anomaly = Anomaly(kind=kind, description="it went on", start=start * S, end=end * S)
+    anomaly.length_ms = length_ms
+    return anomaly
+
+
+CALM = (0, 10, 3.0), (10, 20, 60.0), (20, 30, 9.0)
+LATE = (0, 10, 3.0), (10, 11, 180.0), (11, 12, 110.0), (12, 30, 9.0)
+
+
+def left(run, *anomalies, kinds=TIMED):
+    check = CheckResult(name="timeouts", anomalies=list(anomalies))
+    leave_undecided(run, [check], kinds)
+    return check
+
+
+@pytest.mark.parametrize(
+    ("windows", "anomaly", "undecided"),
+    [
+        (LATE, overdue(10, 12), True),
+        (LATE, overdue(12, 13), True),  # the second before counts
+        (LATE, overdue(9, 14), True),
+        (LATE, overdue(2, 14), False),  # late in a sixth of its time
+        (LATE, overdue(20, 22), False),
+        (CALM, overdue(10, 12), False),
+        ((), overdue(10, 12), False),
+        (((0, 30, 500.0),), overdue(0, 21), False),  # no host explains that
+        (((0, 30, 500.0),), overdue(0, 21, length_ms=2000.0), True),
+        (LATE, overdue(10, 12, "split-brain"), False),  # no promise about time
+    ],
+)
+def test_what_a_late_host_explains(windows, anomaly, undecided):
+    check = left(history(*windows), anomaly)
+    assert check.anomalies == ([] if undecided else [anomaly])
+    assert len(check.unknown) == undecided
+
+
+def test_it_says_how_many_and_by_how_much():
+    check = left(history(*LATE), overdue(10, 12), overdue(11, 12), overdue(20, 22))
+    assert [each.start for each in check.anomalies] == [20 * S]
+    (why,) = check.unknown
+    assert "2 overdue-call while the host was late (by up to 180 ms)" in why
+    assert why.endswith("the first: it went on")
+
+
+def test_hazards_stay_hazards():
+    check = left(history(*LATE), overdue(10, 12), kinds=())
+    assert len(check.anomalies) == 1
+    assert check.unknown == []
+
+
+def test_how_the_host_did():
+    assert measure_host(history()) is None
+    assert measure_host(history(*LATE)) == Host(
+        late_s=2.0, measured_s=30.0, worst_ms=180.0, pressure=0.02, load=18.0
+    )
