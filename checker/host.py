@@ -9,36 +9,46 @@ from rumpus.checker.history import History
 LATE_MS: Final = 100.0
 """By how much a sleep must be exceeded for its second to count as late, in milliseconds."""
 
+CROWDED: Final = 6.0
+"""So many tasks for each processor make a second late, too: each waits for five others in turn."""
+
 
 class Window(NamedTuple):
-    """From when to when (ns), by how much it was late at worst (ms), and the pressure then."""
+    """What was measured from ``start`` to ``end`` (ns).
+
+    ``late_ms`` is the worst delay of a wake-up, ``queue`` the mean number of tasks that ran or
+    waited for each processor; None if the host did not tell.
+    """
 
     start: int
     end: int
     late_ms: float
-    pressure: float | None
+    queue: float | None
+
+    @property
+    def late(self) -> bool:
+        """Whether the host let its processes wait for long."""
+        return self.late_ms >= LATE_MS or (self.queue or 0) >= CROWDED
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """How the host did during the run, where it was measured.
 
-    ``late_s`` is for how many of ``measured_s`` seconds it was late (by ``LATE_MS`` or more);
-    ``worst_ms`` the latest wake-up; ``pressure`` the share of the time in which some task had to
-    wait for a processor, and ``load`` the greatest load average, both None where the host does not
-    tell.
+    ``late_s`` is for how many of ``measured_s`` seconds it was late (see ``Window.late``);
+    ``worst_ms`` the worst delay of a wake-up; ``queue`` the mean number of tasks that ran or waited
+    for each processor, None if the host did not tell.
     """
 
     late_s: float
     measured_s: float
     worst_ms: float
-    pressure: float | None
-    load: float | None
+    queue: float | None
 
 
 def windows(history: History) -> list[Window]:
-    """The windows that were measured, in order; none in simulated runs and foreign histories."""
+    """What was measured, in order; nothing in simulated runs and foreign histories."""
     return [
-        Window(op.value["since"], op.time, op.value["late_ms"], op.value.get("pressure"))
+        Window(op.value["since"], op.time, op.value["late_ms"], op.value.get("queue"))
         for op in history.events("control", "host")
     ]
 
@@ -48,15 +58,11 @@ def measure_host(history: History) -> Host | None:
     measured = windows(history)
     if not measured:
         return None
-    late = sum(each.end - each.start for each in measured if each.late_ms >= LATE_MS)
-    weighed = [(each.end - each.start, each.pressure) for each in measured]
-    told = [(length, pressure) for length, pressure in weighed if pressure is not None]
+    told = [(each.end - each.start, each.queue) for each in measured if each.queue is not None]
     whole = sum(length for length, _ in told)
-    loads = [op.value.get("load") for op in history.events("control", "host")]
     return Host(
-        late_s=round(late / 1e9, 1),
-        measured_s=round(sum(length for length, _ in weighed) / 1e9, 1),
+        late_s=round(sum(each.end - each.start for each in measured if each.late) / 1e9, 1),
+        measured_s=round(sum(each.end - each.start for each in measured) / 1e9, 1),
         worst_ms=max(each.late_ms for each in measured),
-        pressure=round(sum(length * p for length, p in told) / whole, 2) if whole else None,
-        load=max((load for load in loads if load is not None), default=None),
+        queue=round(sum(length * queue for length, queue in told) / whole, 1) if whole else None,
     )

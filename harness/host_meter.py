@@ -1,4 +1,4 @@
-"""How late this host wakes a thread that only sleeps, and how busy its processors are.
+"""How late this host wakes a thread that only sleeps, and how many tasks wait for its processors.
 
 A promise about time can be broken by a recipe, or by a host that lets everybody wait. The history
 tells the two apart only if the host was measured meanwhile.
@@ -9,66 +9,56 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rumpus.checker.host import LATE_MS
-
 SLEEP_S = 0.05
 """For how long the thread sleeps each time."""
 
-_LATE_WINDOW_NS = 1_000_000_000
-_CALM_WINDOW_NS = 10_000_000_000
+WINDOW_NS = 1_000_000_000
 
 
 class HostMeter:
-    """Collects how late a sleeping thread was woken into records, each of which covers a window.
-
-    A window ends after a second in which the thread was late, or after ten calm ones.
+    """Collects, second by second, how late a sleeping thread was woken and how many tasks ran.
 
     Args:
         now: the time on the run's clock, in nanoseconds.
-        stalled: for how many microseconds since the host started some task has had to wait for a
-            processor; None where the host does not tell.
+        tasks: how many other tasks run or wait for a processor now; None if the host does not tell.
     """
 
-    def __init__(self, now: int, stalled: Callable[[], int | None]) -> None:
-        self._stalled = stalled
+    def __init__(self, now: int, tasks: Callable[[], int | None]) -> None:
+        self._tasks = tasks
+        self._processors = os.cpu_count() or 1
         self._begin(now)
 
     def _begin(self, now: int) -> None:
         self._since = now
         self._worst = 0
-        self._waited = self._stalled()
+        self._seen: list[int] = []
 
     def woken(self, due: int, now: int) -> dict[str, Any] | None:
-        """The thread was to wake at ``due`` and woke ``now``; the record, if a window ends here."""
+        """The thread was to wake at ``due`` and woke ``now``; a record if a second is over."""
         self._worst = max(self._worst, now - due)
-        late = self._worst >= LATE_MS * 1e6
-        if now - self._since < (_LATE_WINDOW_NS if late else _CALM_WINDOW_NS):
-            return None
-        return self.close(now)
+        tasks = self._tasks()
+        if tasks is not None:
+            self._seen.append(tasks)
+        return None if now - self._since < WINDOW_NS else self.close(now)
 
     def close(self, now: int) -> dict[str, Any]:
-        """The record of the window that ends now."""
-        waited = self._stalled()
-        pressure = None
-        if waited is not None and self._waited is not None and now > self._since:
-            pressure = round(min(1.0, (waited - self._waited) * 1e3 / (now - self._since)), 2)
+        """The record of the time since the last one."""
+        queue = sum(self._seen) / len(self._seen) / self._processors if self._seen else None
         record = {
             "since": self._since,
             "late_ms": round(self._worst / 1e6, 1),
-            "pressure": pressure,
-            "load": round(os.getloadavg()[0], 1),
+            "queue": None if queue is None else round(queue, 1),
         }
         self._begin(now)
         return record
 
 
-def stalled_us(path: Path = Path("/proc/pressure/cpu")) -> int | None:
-    """For how long some task has had to wait for a processor (Linux's pressure stall information).
+def runnable_tasks(path: Path = Path("/proc/loadavg")) -> int | None:
+    """How many tasks of the host run or wait for a processor, without the one that asks.
 
-    None on hosts that do not count it.
+    None on hosts other than Linux.
     """
     try:
-        first = path.read_text().splitlines()[0]
-        return int(first.rpartition("total=")[2])
+        return int(path.read_text().split()[3].partition("/")[0]) - 1
     except (OSError, ValueError, IndexError):
-        return None  # a kernel without it; the lateness is measured all the same
+        return None  # the lateness is measured all the same

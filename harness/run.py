@@ -23,7 +23,7 @@ from rumpus.harness.generators.combinators import any_of, on_clients, on_nemesis
 from rumpus.harness.generators.generator import Generator, Invocation
 from rumpus.harness.generators.interpreter import Interpreter
 from rumpus.harness.generators.timetable import Timetable
-from rumpus.harness.host_meter import SLEEP_S, HostMeter, stalled_us
+from rumpus.harness.host_meter import SLEEP_S, HostMeter, runnable_tasks
 from rumpus.harness.links.links import Links
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
@@ -361,7 +361,7 @@ def _watch_host(ensemble: Ensemble, driver: Driver) -> Iterator[None]:
     if ensemble.kind != "docker":
         yield
         return
-    meter = HostMeter(driver.now(), stalled_us)
+    meter = HostMeter(driver.now(), runnable_tasks)
     due = driver.now()
 
     def look() -> None:

@@ -53,8 +53,7 @@ class _Leader(msgspec.Struct):
 class _Host(msgspec.Struct):
     since: _Time
     late_ms: _Share
-    pressure: _Share | None = None
-    load: _Share | None = None
+    queue: _Share | None = None
 
 
 class _Outside(msgspec.Struct):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.checker.availability import Availability
-from rumpus.checker.host import LATE_MS, Host
+from rumpus.checker.host import Host
 from rumpus.checker.measures import Cause, Handovers, Measures, Messages, Spread
 from rumpus.results.wording import milliseconds
 
@@ -71,13 +71,11 @@ def _availability(found: Availability) -> str:
 
 
 def _host(found: Host) -> str:
-    """``late by 178 ms at most, for 12.0 of 67.2 s by 100 ms or more; load 33.0``."""
-    words = f"late by {found.worst_ms:.0f} ms at most"
-    if found.late_s:
-        words += f", for {found.late_s} of {found.measured_s} s by {LATE_MS:.0f} ms or more"
-    if found.load is not None:
-        words += f"; load {found.load:g}"
-    return words
+    """``woken 178 ms late at worst, 16.5 tasks for each processor; late for 12.0 of 67.2 s``."""
+    words = f"woken {milliseconds(found.worst_ms)} late at worst"
+    if found.queue is not None:
+        words += f", {found.queue:g} tasks for each processor"
+    return words + (f"; late for {found.late_s} of {found.measured_s} s" if found.late_s else "")
 
 
 def version_line(versions: Mapping[str, str]) -> str:

@@ -11,10 +11,10 @@ S = 10**9
 
 
 def history(*windows):
-    """A run of 30 s; each window is its start and end in s, and how late the host was in ms."""
+    """Of each window: its start and end in s, how late the host was in ms, and its queue."""
     recorded = Recorded()
-    for start, end, late in windows:
-        value = {"since": start * S, "late_ms": late, "pressure": late / 1000, "load": late / 10}
+    for start, end, late, *queue in windows:
+        value = {"since": start * S, "late_ms": late, "queue": queue[0] if queue else None}
         recorded.add(end * 1000, "control", "info", "host", value)
     return recorded.history()
 
@@ -26,7 +26,7 @@ def overdue(start, end, kind="overdue-call", length_ms=None):
 
 
 CALM = (0, 10, 3.0), (10, 20, 60.0), (20, 30, 9.0)
-LATE = (0, 10, 3.0), (10, 11, 180.0), (11, 12, 110.0), (12, 30, 9.0)
+LATE = (0, 10, 3.0, 1.0), (10, 11, 180.0, 4.0), (11, 12, 30.0, 16.5), (12, 30, 9.0, 1.0)
 
 
 def left(run, *anomalies, kinds=TIMED):
@@ -60,7 +60,7 @@ def test_it_says_how_many_and_by_how_much():
     check = left(history(*LATE), overdue(10, 12), overdue(11, 12), overdue(20, 22))
     assert [each.start for each in check.anomalies] == [20 * S]
     (why,) = check.unknown
-    assert "2 overdue-call while the host was late (by up to 180 ms)" in why
+    assert "2 overdue-call while the host was too busy" in why
     assert why.endswith("the first: it went on")
 
 
@@ -73,5 +73,6 @@ def test_hazards_stay_hazards():
 def test_how_the_host_did():
     assert measure_host(history()) is None
     assert measure_host(history(*LATE)) == Host(
-        late_s=2.0, measured_s=30.0, worst_ms=180.0, pressure=0.02, load=18.0
+        late_s=2.0, measured_s=30.0, worst_ms=180.0, queue=1.6
     )
+    assert measure_host(history((0, 5, 1.0))).queue is None
