@@ -1,6 +1,5 @@
 """Explores a recipe: runs with seed after seed; each new failure is shrunk to a case."""
 
-import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -235,7 +234,7 @@ class Explorer:
         return Death(
             seed=seed,
             how=attempt.death,
-            command=" ".join(map(shlex.quote, words)),
+            argv=tuple(words),
             clients=self._settings.clients,
             trace=tuple(attempt.trace.splitlines()),
         )

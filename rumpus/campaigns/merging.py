@@ -25,7 +25,7 @@ from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.shard import Shard
 from rumpus.usage_error import UsageError
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 _LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about one megabyte
 

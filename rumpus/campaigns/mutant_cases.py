@@ -23,6 +23,7 @@ from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.exit_codes import USAGE, VALID
 from rumpus.nemesis.registry import FAULTS, SOUND
+from rumpus.results.escapes import in_file_name
 from rumpus.runs.run_settings import RunSettings
 
 SMALL_LOAD_S: Final = 7.0
@@ -63,10 +64,7 @@ class MutantCase:
 
 def case_path(directory: Path, mutant: Mutant) -> Path:
     """Where a mutant's case is kept: a folder for each family, and in it a file for each mutant."""
-    family, name = (
-        each.replace(":", "-").replace("/", "-") for each in (mutant.family, mutant.name)
-    )
-    return directory / family / f"{name}{ENDING}"
+    return directory / in_file_name(mutant.family) / f"{in_file_name(mutant.name)}{ENDING}"
 
 
 def make_case(

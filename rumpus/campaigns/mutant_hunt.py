@@ -14,6 +14,7 @@ from itertools import count
 from typing import Literal, NamedTuple
 
 from rumpus.checker.verdict import Blamed
+from rumpus.results.escapes import in_shell
 
 KINDS = ("default", "all")
 """The faults of a hunt's runs: each seed is run with ``--nemesis``'s default, then with ``all``."""
@@ -112,7 +113,7 @@ class Hunt:
         self.anomalies.update(told.broken)
         if told.exit_code == 1 and told.broken & self.mutant.expected:
             self.caught += 1
-            self.command = self.command or " ".join(["rumpus", *self.mutant.words(seed, kinds)])
+            self.command = self.command or in_shell(["rumpus", *self.mutant.words(seed, kinds)])
         return True
 
 

@@ -20,6 +20,7 @@ from rumpus.consoles import answers, notices, print_json
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
 from rumpus.project_names import names_here
+from rumpus.results.escapes import escaped
 from rumpus.runs.client_library import released_kazoos
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
@@ -158,8 +159,8 @@ def _print(found: Bisection, console: Console) -> None:
     table.add_column("version", overflow="fold")  # it may be a long path
     table.add_column("what it showed", min_width=30)
     for each in found.showed:
-        told = Text(str(each), style=_STYLES.get(each.verdict, "yellow"))
-        table.add_row(Text(each.version), told)
+        told = Text(escaped(str(each)), style=_STYLES.get(each.verdict, "yellow"))
+        table.add_row(Text(escaped(each.version)), told)
     console.print(table)
     for line in found.answer:
         console.print(Text(line), soft_wrap=True)

@@ -9,10 +9,11 @@ from rich.text import Text
 
 from rumpus.campaigns.case import load_case, save_case
 from rumpus.campaigns.exploring import Exploration
-from rumpus.campaigns.findings import DEATH, Found
+from rumpus.campaigns.findings import DEATH, Death, Found
 from rumpus.campaigns.replaying import ENDING
 from rumpus.consoles import shown
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.results.escapes import in_file_name, in_shell
 
 
 def explored_exit_code(explored: Exploration, *, interrupted: bool) -> int:
@@ -35,7 +36,7 @@ def save_cases(explored: Exploration, directory: Path) -> list[Path]:
 
 def _save(found: Found, directory: Path) -> Path:
     name = found.case.name()
-    tail = "-".join(found.case.expects.faults)
+    tail = in_file_name("-".join(found.case.expects.faults))
     stem = f"{name}-{tail}" if found.shrunk and tail else name
     path, number = directory / f"{stem}{ENDING}", 1
     while path.exists() and load_case(path).expects != found.case.expects:
@@ -64,7 +65,7 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
             "clients": found.case.task().settings.clients,
             "operations": found.operations,
             "story": list(found.case.story),
-            "again": f"rumpus replay {path}",
+            "again": in_shell(["rumpus", "replay", path]),
         }
         for found, path in zip(explored.findings.found, saved, strict=True)
     ]
@@ -80,7 +81,7 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
             "clients": death.clients,
             "operations": None,
             "story": list(death.trace),
-            "again": death.command,
+            "again": _again(death),
         }
         for death in explored.findings.deaths
     ]
@@ -98,6 +99,11 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
         ],
         "findings": findings,
     }
+
+
+def _again(death: Death) -> str:
+    # It begins with rumpus whatever a part says: an untrusted program must not be run.
+    return in_shell(["rumpus", *death.argv[1:]])
 
 
 def print_explored(explored: Exploration, saved: Sequence[Path], console: Console) -> None:
@@ -118,7 +124,7 @@ def print_explored(explored: Exploration, saved: Sequence[Path], console: Consol
             f"{settings.clients} clients, {settings.time_limit:g} s of load, "
             f"{found.operations} operations",
             *(f"   {line}" for line in case.story),
-            f"   again:  rumpus replay {shown(path)}",
+            f"   again:  {in_shell(['rumpus', 'replay', shown(path)])}",
             "",
         )
     for number, death in enumerate(findings.deaths, len(findings.found) + 1):
@@ -126,7 +132,7 @@ def print_explored(explored: Exploration, saved: Sequence[Path], console: Consol
             Text.assemble(f"{number}. ", (f"the run ends its process: {death.how}", "bold red")),
             f"   first at seed {death.seed}, in {_many(death.runs, 'run')}",
             *(f"       {line}" for line in death.trace),
-            f"   again:  {death.command}",
+            f"   again:  {_again(death)}",
             "",
         )
     for error in explored.errors:

@@ -23,6 +23,7 @@ from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json
 from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
+from rumpus.results.escapes import escaped
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
@@ -318,12 +319,12 @@ def _print(found: Sequence[Hunt], console: Console) -> None:
     table.add_column("seconds", justify="right", no_wrap=True)
     for each in found:
         table.add_row(
-            each.mutant.family,
-            each.mutant.name,
+            Text(escaped(each.mutant.family)),
+            Text(escaped(each.mutant.name)),
             Text(each.outcome, style=_STYLES[each.outcome]),
             _share(each),
-            _counted(each),
-            *([", ".join(sorted(each.unseen))] if some_unseen else []),
+            Text(escaped(_counted(each))),
+            *([Text(escaped(", ".join(sorted(each.unseen))))] if some_unseen else []),
             f"{each.seconds:.1f}",
         )
     console.print(table)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from rich.console import Console
 from rich.text import Text
 
 from rumpus.campaigns.case import Case, load_case
@@ -42,8 +43,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
     names_here().find_modules()
     cases = dict(_cases(arguments.path))
     if arguments.as_test:
-        for name, case in cases.items():
-            print_text([as_test(name, case)])
+        print_text([as_test(cases)])
         return VALID
     changes: dict[str, Any] = {"ensemble": arguments.ensemble, "kazoo": arguments.kazoo}
     given = {name: value for name, value in changes.items() if value is not None}
@@ -60,7 +60,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
                 told = judge_replay(name, case, attempt.outcome)
             rows.append(_row(name, case, told, attempt))
             if not arguments.json:
-                _print(rows[-1], told, alone=len(cases) == 1)
+                _print(rows[-1], told, answers(), alone=len(cases) == 1)
             elif len(cases) > 1:
                 console.print(_line(rows[-1]), soft_wrap=True)
     if arguments.json:
@@ -85,7 +85,7 @@ def _cases(path: Path) -> Iterator[tuple[str, Case]]:
         yield path.resolve().name, case_of_run(path)
     elif found := sorted(path.rglob(f"*{ENDING}")):
         for each in found:
-            yield case_name(each), load_case(each)
+            yield case_name(each, path), load_case(each)
     elif path.exists():
         raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
     else:
@@ -112,11 +112,10 @@ def _line(row: dict[str, Any]) -> Text:
     return words.append(f" (expected: {row['expected']})")
 
 
-def _print(row: dict[str, Any], told: Replay | None, *, alone: bool) -> None:
-    console = answers()
+def _print(row: dict[str, Any], told: Replay | None, console: Console, *, alone: bool) -> None:
     console.print(_line(row), soft_wrap=True)
     if alone and told is not None:
-        for line in str(told).splitlines()[1:]:
+        for line in told.lines[1:]:
             console.print(Text(line), soft_wrap=True)
         if told.reproduced is True and not told.same:
             console.print(Text("not the same run as the case's: the program or kazoo has changed"))

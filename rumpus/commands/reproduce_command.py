@@ -18,6 +18,7 @@ from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.exit_codes import UNDECIDED, VIOLATION
 from rumpus.project_names import names_here
+from rumpus.results.escapes import in_shell
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 
@@ -112,7 +113,7 @@ def _answer(
         _print(console, f"{shown(path)}: {case.expects}")
         for line in case.story:
             _print(console, f"  {line}")
-        _print(console, f"again: rumpus replay {shown(path)}")
+        _print(console, f"again: {in_shell(['rumpus', 'replay', shown(path)])}")
         return
     _print(console, f"not reproduced in {_runs(made.runs)} of the simulation")
     for words, counted in (

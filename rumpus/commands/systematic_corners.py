@@ -18,6 +18,7 @@ from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.results.escapes import in_file_name, in_shell
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 
@@ -149,7 +150,7 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
 def _save(found: Failure, directory: Path) -> Path:
     """Write a failure's case; kind, operations and modes, which tell failures apart, name it."""
     name = "-".join([found.case.name(), *found.case.expects.operations, *found.corner.modes])
-    path = directory / f"{name}{ENDING}"
+    path = directory / f"{in_file_name(name)}{ENDING}"
     save_case(found.case, path)
     return path
 
@@ -199,7 +200,8 @@ def _print(corners: Corners, walk: Walk, saved: Sequence[Path], console: Console
         console.print(Text(f"   in {runs}; first with {where}"), soft_wrap=True)
         for line in found.case.story:
             console.print(Text(f"   {line}"), soft_wrap=True)
-        console.print(Text(f"   again:  rumpus replay {shown(path)}"), soft_wrap=True)
+        again = in_shell(["rumpus", "replay", shown(path)])
+        console.print(Text(f"   again:  {again}"), soft_wrap=True)
         console.print()
     for corner, why in walk.errors[:5]:
         places = " and ".join(_places(corner))
