@@ -51,6 +51,7 @@ class MutantCase:
         runs: how many runs were performed.
         seconds: the time taken, by the clock.
         words: why no run could be performed.
+        exit_code: the gravest exit code of a run that could not be performed; 0 if there is none.
     """
 
     mutant: Mutant
@@ -60,6 +61,7 @@ class MutantCase:
     runs: int
     seconds: float
     words: str = ""
+    exit_code: int = 0
 
 
 def case_path(directory: Path, mutant: Mutant) -> Path:
@@ -162,6 +164,7 @@ class _Search:
         self._mutant, self._executor = mutant, executor
         self._clock, self._began = clock, clock()
         self._words = ""
+        self._exit_code = VALID
 
     @property
     def seconds(self) -> float:
@@ -182,6 +185,7 @@ class _Search:
         self.performed += attempt.outcome is not None
         self.failed = self.failed or attempt.exit_code not in (VALID, USAGE)
         self._words = attempt.error or self._words
+        self._exit_code = max(self._exit_code, attempt.exit_code)
 
     def told(
         self,
@@ -198,6 +202,7 @@ class _Search:
             runs=self.runs,
             seconds=self.seconds,
             words="" if case else self._words,
+            exit_code=self._exit_code,
         )
 
     def _shown(self, outcome: TrialOutcome) -> tuple[TrialOutcome, Seen] | None:

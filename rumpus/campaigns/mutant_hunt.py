@@ -86,6 +86,7 @@ class Hunt:
         seconds: the time taken, by the clock.
         command: repeats the first violation by an expected anomaly; empty if there was none.
         words: the reason of a failure.
+        exit_code: of the run that failed; 0 if none did.
     """
 
     mutant: Mutant
@@ -96,6 +97,7 @@ class Hunt:
     seconds: float = 0.0
     command: str = ""
     words: str = ""
+    exit_code: int = 0
 
     @property
     def unseen(self) -> frozenset[str]:
@@ -107,6 +109,7 @@ class Hunt:
         self.runs += 1
         if told.exit_code not in (0, 1, 3):
             self.outcome, self.words = "failed", told.words
+            self.exit_code = told.exit_code
             return False
         if told.blamed != self.mutant.blamed:
             return True  # a promise that somebody else broke proves nothing

@@ -9,6 +9,7 @@ import msgspec
 
 from rumpus.campaigns.case import Case, decode_case, load_case
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
+from rumpus.exit_codes import campaign_exit_code
 from rumpus.results.escapes import escaped, in_python, in_python_name
 from rumpus.results.reports.measure_text import version_line
 from rumpus.trial_failed import TrialFailed
@@ -50,6 +51,14 @@ class Replay:
         if self.reproduced:
             return "reproduced"
         return f"another anomaly: {self.anomaly}" if self.anomaly else "not reproduced"
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a failure was seen, the expected or another one; 3 if that is unknown; else 0."""
+        return campaign_exit_code(
+            failed=self.reproduced is True or self.anomaly is not None,
+            undecided=self.reproduced == "unknown",
+        )
 
     def assert_not_reproduced(self) -> None:
         """Do nothing if no promise was broken.

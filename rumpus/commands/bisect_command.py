@@ -17,7 +17,7 @@ from rumpus.campaigns.commit_replays import Repository
 from rumpus.campaigns.replaying import case_name, judge_replay, replay_task
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.consoles import answers, notices, print_json
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
 from rumpus.project_names import names_here
 from rumpus.results.escapes import escaped
@@ -34,8 +34,9 @@ _STYLES = {"reproduced": "bold red", "not reproduced": "green"}
 def bisect_command(arguments: argparse.Namespace) -> int:
     """Perform a case with version after version; the exit code.
 
-    1 if a version showed a failure (the expected or another one), else the exit code of a version
-    with which the case could not be performed, else 3 if one cannot be judged, else 0.
+    1 if a version showed a failure (the expected or another one), else the gravest exit code of a
+    version with which the case could not be performed, but at least 3 if one cannot be judged; else
+    0.
 
     Raises:
         UsageError: the case is malformed, or there are no such versions.
@@ -67,11 +68,13 @@ def bisect_command(arguments: argparse.Namespace) -> int:
         versions, changed = _versions(arguments)
         with processes(min(arguments.jobs, seeds)) as executor:
             found = bisect(versions, _shown_by(cases, changed, executor), few=few, notify=notify)
+    code = _exit_code(found)
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(_document(arguments, found))) + b"\n")
+        document = _document(arguments, found) | ending(code)
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
     else:
         _print(found, answers())
-    return _exit_code(found)
+    return code
 
 
 def _is_on_docker(case: Case, arguments: argparse.Namespace) -> bool:
@@ -197,8 +200,8 @@ def _document(arguments: argparse.Namespace, found: Bisection) -> dict[str, Any]
 
 def _exit_code(found: Bisection) -> int:
     runs = [run for each in found.showed for run in each.runs]
-    if any(run.reproduced is True or run.anomaly for run in runs):
-        return VIOLATION
-    if errors := [run.exit_code for run in runs if run.error]:
-        return max(errors)
-    return UNDECIDED if any(run.reproduced == "unknown" for run in runs) else VALID
+    return campaign_exit_code(
+        failed=any(run.reproduced is True or run.anomaly for run in runs),
+        errors=[run.exit_code for run in runs if run.error],
+        undecided=not runs or any(run.reproduced == "unknown" and not run.error for run in runs),
+    )
