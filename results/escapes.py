@@ -4,11 +4,14 @@ Histories, descriptions and names of files are untrusted. Control characters ste
 overrides of the writing direction make text look like other text, and Markdown's special characters
 make links. Whatever is printed or written passes one of these functions as a whole, so that no
 piece of it can be forgotten. HTML is escaped by its templates and XML by its writer;
-`escaped_lines` then escapes the control characters that both leave in.
+`escaped_lines` then escapes the control characters that both leave in. Text in Python is a literal
+of `in_python`: it never stands in a docstring or a comment, where it could end what it is in.
 """
 
 import json
 import re
+import shlex
+from collections.abc import Iterable
 
 LONGEST_IN_MARKDOWN = 2000
 """Characters of one text that a page of Markdown shows; the rest is cut off."""
@@ -62,12 +65,49 @@ def in_markdown(value: object) -> Markdown:
     return Markdown(_BEGINS_A_BLOCK.sub(r"\1\\\2", words, count=1))
 
 
+def in_python(text: str) -> str:
+    """An expression of Python that is the text: a literal, over several lines if it has several."""
+    quotes = '"""' if "\n" in text or '"' in text else '"'
+    if quotes in text or text.endswith(('"', "\\")) or not text.replace("\n", "").isprintable():
+        return ascii(text)
+    return ("r" if "\\" in text else "") + quotes + text + quotes
+
+
+def in_python_name(text: str) -> str:
+    """The end of a name in Python: small letters, digits and underscores of ASCII."""
+    return re.sub(r"[^0-9a-z]+", "_", text.lower()).strip("_")
+
+
+def in_shell(words: Iterable[object]) -> str:
+    """The words as a command in one line, as bash and zsh read it."""
+    return " ".join(_word_in_shell(str(word)) for word in words)
+
+
+def in_file_name(text: str) -> str:
+    """A part of a file's name: letters, digits, dots, hyphens and underscores of ASCII.
+
+    So no text leads into another directory, and none has to be quoted for a shell.
+    """
+    return re.sub(r"[^0-9A-Za-z._-]+", "-", text).lstrip(".-")
+
+
 def fenced(code: str, language: str) -> Markdown:
     """A block of code in Markdown, with a fence that nothing in the code closes."""
     words = escaped(code)
     longest = max(map(len, re.findall("`+", words)), default=0)
     fence = "`" * max(3, longest + 1)
     return Markdown(f"{fence}{language}\n{words}\n{fence}")
+
+
+def _word_in_shell(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    inside = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{''.join(c if c.isprintable() else _bytes_in_shell(c) for c in inside)}'"
+
+
+def _bytes_in_shell(letter: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode(errors="surrogatepass"))
 
 
 def _escaped_in_json(line: str) -> str:

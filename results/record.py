@@ -3,7 +3,6 @@
 Written when a run starts, and once more when it ends, with more clock anchors.
 """
 
-import shlex
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ from rumpus.checker.clock import WallClock
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.atomic_file import write_atomically
+from rumpus.results.escapes import in_shell
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
@@ -158,7 +158,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         # It begins with rumpus whatever the record says: an untrusted program must not be run.
         _, *arguments = self.argv or ["rumpus", "run", self.workload]
         if arguments[:1] == ["check"]:
-            return shlex.join(["rumpus", *arguments])
+            return in_shell(["rumpus", *arguments])
         if not any(word == "--seed" or word.startswith("--seed=") for word in arguments):
             arguments += ["--seed", str(self.seed)]
         pinned = {"--preemption": self.options.get("preemption")}
@@ -167,7 +167,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         for option, value in pinned.items():
             if isinstance(value, str) and not _asks_for(arguments, option, value):
                 arguments += [option, value]
-        return shlex.join(["rumpus", *arguments])
+        return in_shell(["rumpus", *arguments])
 
 
 def write_record(path: Path, record: RunRecord) -> None:

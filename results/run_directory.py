@@ -20,6 +20,7 @@
 ``runs/<workload>/latest`` and ``runs/latest`` are links to the run that began last.
 """
 
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,7 +36,7 @@ from rumpus.results.reports.junit import junit
 from rumpus.results.reports.report import render_report
 from rumpus.results.reports.summary import summary
 from rumpus.results.results_document import ResultsDocument
-from rumpus.results.seal import changes, seal
+from rumpus.results.seal import SEAL, changes, seal
 from rumpus.results.store_error import StoreError, UnreadableRun
 
 _LATEST = "latest"
@@ -67,8 +68,13 @@ class RunDirectory:
 
     @property
     def bare(self) -> bool:
-        """Whether there is only a history, without a ``test.json`` that says what was run."""
-        return self.history != self.path / "history.jsonl" or not self.record.exists()
+        """Whether there is only a history, without a ``test.json`` that says what was run.
+
+        A sealed directory is a run's: without ``test.json`` it is damaged.
+        """
+        if self.history != self.path / "history.jsonl":
+            return True
+        return not self.record.exists() and not os.path.lexists(self.path / SEAL)
 
     def write_record(self, record: RunRecord) -> None:
         """Write ``test.json``, replacing an earlier one.

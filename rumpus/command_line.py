@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,7 +24,7 @@ from rumpus.argument_types import (
     seconds,
 )
 from rumpus.consoles import Lines, documents_printed, notices, print_json
-from rumpus.exit_codes import DEFECT, ENVIRONMENT, MEANINGS, UNDECIDED, exit_code
+from rumpus.exit_codes import DEFECT, MEANINGS, UNDECIDED, USAGE, ending, exit_code, in_words
 from rumpus.interruption import as_keyboard_interrupt
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.store_error import StoreError
@@ -35,11 +35,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = make_parser(words)
-    for word in words:
-        if _surrogates(word):
-            # The word goes into the run's record, its report and the output: all are UTF-8.
-            parser.error(f"{word!a} is not UTF-8: give the file or directory another name")
-    arguments = parser.parse_args(words)
+    try:
+        for word in words:
+            if _surrogates(word):
+                # The word goes into the run's record, its report and the output: all are UTF-8.
+                parser.error(f"{word!a} is not UTF-8: give the file or directory another name")
+        arguments = parser.parse_args(words)
+    except _WrongArguments as wrong:
+        if parser.takes_json(words):
+            _answer(USAGE, wrong.why)
+        raise
     arguments.argv = words
     arguments.printed = documents_printed()
     # A log that cannot be written (the disk may be full) is not worth a traceback.
@@ -62,7 +67,7 @@ def interrupted(words: Sequence[str], printed: int = 0) -> int:
     """
     _say("interrupted", style="yellow")
     if "--json" in words and documents_printed() == printed:
-        _answer(UNDECIDED, "interrupted")
+        _answer(UNDECIDED, "interrupted", interrupted=True)
     return UNDECIDED
 
 
@@ -84,7 +89,7 @@ def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], in
 def _refused(arguments: argparse.Namespace, error: Exception) -> int:
     """Say why a command did not come to its end; the exit code."""
     code = exit_code(error)
-    words = _words(error)
+    words = in_words(error)
     if arguments.verbose:
         trace = "".join(traceback.format_exception(error))
         notices().print(Lines(trace), soft_wrap=True)
@@ -103,18 +108,10 @@ def _is_crash(error: Exception) -> bool:
     return isinstance(error, crash)
 
 
-def _words(error: Exception) -> str:
-    if isinstance(error, MemoryError):
-        return "there is not enough memory: give it a machine that has more, or a shorter history"
-    if isinstance(error, OSError) and exit_code(error) == ENVIRONMENT:
-        place = Path(str(error.filename or "a file of the run"))
-        return str(StoreError.from_os_error(place, "write it", error))
-    return str(error)
-
-
-def _answer(code: int, reason: str) -> None:
+def _answer(code: int, reason: str, *, interrupted: bool = False) -> None:
     """Print, if possible, a JSON document for a command that ended without one."""
-    document = {"valid": "unknown", "outcome": "none", "exit_code": code, "reasons": [reason]}
+    how = ending(code, interrupted=interrupted)
+    document = {**how, "valid": "unknown", "outcome": "none", "reasons": [reason]}
     with contextlib.suppress(StoreError):
         print_json(json.dumps(document, indent=2).encode() + b"\n")
 
@@ -124,15 +121,42 @@ def _say(words: str, style: str = "") -> None:
     notices().print(Lines(f"rumpus: {words}", style), soft_wrap=True)
 
 
+class _WrongArguments(SystemExit):
+    """The command line is wrong, which has been said.
+
+    Attributes:
+        why: what is wrong with it.
+    """
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(code)
+        self.why = why
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors may quote anything, names of files for example."""
+    """A parser whose errors may quote anything, names of files for example.
+
+    Attributes:
+        commands: name -> the parser of its arguments.
+    """
+
+    commands: Mapping[str, argparse.ArgumentParser] = {}
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and end."""
-        super().error(escaped_lines(message))
+        try:
+            super().error(escaped_lines(message))
+        except SystemExit as ended:
+            raise _WrongArguments(USAGE, message) from ended
+
+    def takes_json(self, words: Sequence[str]) -> bool:
+        """Whether a command line asks a command for JSON that can answer in JSON."""
+        command = self.commands.get(words[0]) if words else None
+        # What has the option has a default for it.
+        return command is not None and "--json" in words and command.get_default("json") is False
 
 
-def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def make_parser(words: Sequence[str]) -> _Parser:
     """The parser of a command line. Options of ``run`` are known only if the words begin so."""
     parser = _Parser(
         prog="rumpus",
@@ -142,6 +166,7 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rumpus {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.commands = commands.choices
 
     def command(name: str, summary: str) -> argparse.ArgumentParser:
         # An abbreviation would mean something else once there is a longer option.

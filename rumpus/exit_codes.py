@@ -2,7 +2,9 @@
 
 import errno
 import importlib
-from typing import Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
 
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
@@ -22,6 +24,44 @@ _OF_HOST: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS}
 )
 """Errors of the operating system that are the host's fault wherever they are raised."""
+
+
+def in_words(error: BaseException) -> str:
+    """What an exception says, with the remedy if the host is at fault."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory: give it a machine that has more, or a shorter history"
+    if isinstance(error, OSError) and exit_code(error) == ENVIRONMENT:
+        place = Path(str(error.filename or "a file of the run"))
+        return str(StoreError.from_os_error(place, "write it", error))
+    return str(error)
+
+
+def campaign_exit_code(*, failed: bool, errors: Iterable[int] = (), undecided: bool = False) -> int:
+    """The exit code of a command that performs many runs.
+
+    A failure that was found stands. Without one, a run that could not be performed is never less
+    grave than a run that was: nobody has looked there.
+
+    Args:
+        failed: whether a failure was found.
+        errors: the exit codes of the runs that could not be performed.
+        undecided: whether something else is open: nothing was judged, or not all was done.
+    """
+    if failed:
+        return VIOLATION
+    # A run that was killed has a signal's number, and one that has an error was never valid.
+    codes = [code if USAGE <= code <= DEFECT else DEFECT for code in errors]
+    return max([*codes, UNDECIDED if undecided else VALID])
+
+
+def ending(code: int, *, interrupted: bool = False) -> dict[str, Any]:
+    """How a command has ended, for the JSON document that it prints.
+
+    ``outcome`` is ``none`` if there is an error that kept the command from its answer.
+    """
+    outcomes = {VALID: "valid", VIOLATION: "violation", UNDECIDED: "unknown"}
+    outcome = outcomes.get(code, "none")
+    return {"outcome": outcome, "exit_code": code, "interrupted": interrupted}
 
 
 def exit_code(error: BaseException) -> int:

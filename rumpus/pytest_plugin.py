@@ -101,10 +101,11 @@ class CaseItem(pytest.Item):
     def setup(self) -> None:
         """Read the case; one that is known to fail is expected to."""
         from rumpus.campaigns.case import load_case  # noqa: PLC0415 - as above
+        from rumpus.results.escapes import escaped  # noqa: PLC0415 - as above
 
         self._case = load_case(self.path)
         if self._case.known:
-            reason = self._case.upstream or "the case says that it is known"
+            reason = escaped(self._case.upstream or "the case says that it is known")
             self.add_marker(pytest.mark.xfail(strict=True, reason=reason))
 
     def runtest(self) -> None:
@@ -201,5 +202,7 @@ def pytest_runtest_makereport(
         error = call.excinfo.value
         names = {f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__}
         if names & SAY_ALL:
-            report.longrepr = str(error)
+            from rumpus.results.escapes import escaped_lines  # noqa: PLC0415 - as above
+
+            report.longrepr = escaped_lines(str(error))
     return report

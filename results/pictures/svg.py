@@ -37,27 +37,27 @@ def document(drawn: Markup, height: float, style: str) -> str:
 
 def rect(x: float, y: float, width: float, height: float, style: str, title: str = "") -> str:
     """A rectangle; ``title`` is shown when the pointer rests on it."""
-    shape = (
-        f'<rect class="{style}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
-    )
+    size = f'width="{_n(width)}" height="{_n(height)}"'
+    shape = f'<rect class="{escape(style)}" x="{_n(x)}" y="{_n(y)}" {size}'
     return f"{shape}>{_title(title)}</rect>" if title else f"{shape}/>"
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
     """A straight line."""
-    return f'<line class="{style}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
+    ends = f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"'
+    return f'<line class="{escape(style)}" {ends}/>'
 
 
 def path(d: str, style: str, title: str = "") -> str:
     """Any shape, by its path data."""
-    shape = f'<path class="{style}" d="{d}"'
+    shape = f'<path class="{escape(style)}" d="{d}"'
     return f"{shape}>{_title(title)}</path>" if title else f"{shape}/>"
 
 
 def text(x: float, y: float, words: str, style: str = "", *, anchor: str = "start") -> str:
     """Words; ``anchor`` is ``start``, ``middle`` or ``end``."""
     return (
-        f'<text class="{style}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
+        f'<text class="{escape(style)}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
         f"{escape(words)}</text>"
     )
 

@@ -1,6 +1,5 @@
 """``report.html``: one file, without scripts or external resources, that explains a run."""
 
-import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from markupsafe import Markup
 
 from rumpus.checker.history import History, Op, load_began
 from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
-from rumpus.results.escapes import escaped_lines
+from rumpus.results.escapes import escaped_lines, in_shell
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
@@ -151,7 +150,7 @@ def render_report(
     page = environment.get_template("report.html.j2").render(
         record=record,
         results=results,
-        run=shlex.quote(results.run),
+        run=in_shell([results.run]),
         symbol=SYMBOLS[verdict.outcome],
         headline=headline(verdict),
         incompleteness=incompleteness(history),

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rumpus.checker.history import History
 from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.results.escapes import escaped
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
@@ -31,9 +32,9 @@ def print_verdict(
     console.print(Text(line, style=f"bold {style}"))
     remarks = [*verdict.reasons, *filter(None, [incompleteness(history)])]
     for remark in remarks:
-        console.print(Padding(Text(remark, style=style), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(escaped(remark), style=style), (0, 0, 0, 2), expand=False))
     for note in verdict.notes:
-        console.print(Padding(Text(note, style="dim"), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(escaped(note), style="dim"), (0, 0, 0, 2), expand=False))
     if results.story:
         console.print(Text("what happened:"))
         for told in results.story:
@@ -64,7 +65,7 @@ def _anomalies(results: ResultsDocument) -> Table:
     for anomaly in results.anomalies:
         promise = Text("violation", "bold red") if anomaly.promised else Text("hazard", "yellow")
         table.add_row(
-            Text(anomaly.kind),
+            Text(escaped(anomaly.kind)),
             promise,
             f"{anomaly.count:,}",
             milliseconds(anomaly.longest_ms),
@@ -77,7 +78,7 @@ def _exercise(results: ResultsDocument) -> Table:
     table = _table("what must have happened", "needed>", "observed>", "")
     for need in results.requirements:
         met = Text("✔", "green") if need.met else Text("✘ too little", "yellow")
-        table.add_row(Text(need.name), f"{need.needed:,}", f"{need.observed:,}", met)
+        table.add_row(Text(escaped(need.name)), f"{need.needed:,}", f"{need.observed:,}", met)
     return table
 
 
@@ -86,7 +87,7 @@ def _faults(results: ResultsDocument) -> Table:
     for fault in results.faults:
         whole = fault.verified == fault.count
         mark = Text("✔", "green") if whole else Text("✘ not all in force and healed", "yellow")
-        table.add_row(Text(fault.kind), f"{fault.count:,}", f"{fault.verified:,}", mark)
+        table.add_row(Text(escaped(fault.kind)), f"{fault.count:,}", f"{fault.verified:,}", mark)
     return table
 
 

@@ -29,7 +29,7 @@ from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.nemesis.entry import PlanError
 from rumpus.nemesis.plan import FaultPlan, validate
 from rumpus.results.atomic_file import write_atomically
-from rumpus.results.escapes import in_json
+from rumpus.results.escapes import in_file_name, in_json
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.store_error import StoreError
 from rumpus.results.untrusted_file import read_regular
@@ -124,10 +124,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def name(self) -> str:
         """A file's name for it, without its ending: workload, recipe and kind of anomaly."""
-        recipe = str(self.settings.get("recipe") or "")
-        recipe = recipe.rpartition(".")[2].replace(":", "-") or "recipe"
+        recipe = str(self.settings.get("recipe") or "").rpartition(".")[2] or "recipe"
         workload = str(self.settings["workload"]).rpartition(":")[2]
-        return f"{workload}-{recipe}-{self.expects.kind}"
+        return in_file_name(f"{workload}-{recipe}-{self.expects.kind}")
 
     def to_json(self) -> bytes:
         """The document, indented, with a newline at its end."""

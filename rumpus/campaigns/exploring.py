@@ -1,8 +1,7 @@
 """Explores a recipe: runs with seed after seed; each new failure is shrunk to a case."""
 
-import shlex
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -45,8 +44,9 @@ class Exploration:
         short_runs: how many of them were short ones (``rumpus.campaigns.short_runs``).
         virtual_seconds: how long they took on their own clocks.
         cpu_seconds: processor time that they took.
-        outcomes: outcome -> number of runs, without short ones: too little happens in most of them
-            for a verdict, but for that something is wrong.
+        outcomes: outcome -> number of runs.
+        short_outcomes: outcome -> number of short runs. Too little happens in most of them for a
+            verdict, but for that something is wrong.
         signatures: of all runs (`rumpus.results.signatures`).
         findings: what has failed.
         errors: runs that could not be performed.
@@ -58,8 +58,26 @@ class Exploration:
     virtual_seconds: float = 0.0
     cpu_seconds: float = 0.0
     outcomes: dict[str, int] = field(default_factory=dict)
+    short_outcomes: dict[str, int] = field(default_factory=dict)
     signatures: set[int] = field(default_factory=set)
     errors: list[Unperformed] = field(default_factory=list)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it decides nothing: most of its runs could not be decided, or there are none.
+
+        Short runs count only where there are no others.
+        """
+        usual = Counter(self.outcomes)
+        usual.subtract(self.short_outcomes)
+        judged = +usual or Counter(self.outcomes)
+        return 2 * judged["valid"] <= judged.total()
+
+    @property
+    def refused(self) -> bool:
+        """Whether all of its runs were refused, those of at least one seed of each kind."""
+        seeds = {error.seed for error in self.errors}
+        return not self.runs and not self.findings.deaths and len(seeds) >= KINDS
 
 
 class Explorer:
@@ -113,7 +131,8 @@ class Explorer:
         """Perform runs until so many seeds, or so many seconds, are over.
 
         Failures are looked at in the order of their seeds. The time that shrinking takes does not
-        count. What has been performed when the time is over is still looked at.
+        count. What has been performed when the time is over is still looked at. It ends early if
+        all runs are refused: what makes them so would hold for the others, too.
 
         Raises:
             EnvironmentRefusal: whoever performs runs has gone.
@@ -130,6 +149,8 @@ class Explorer:
             for each in self._attempts(underway.result()):
                 self._note(seed, each)
             self._notify(self.exploration)
+            if self.exploration.refused:
+                break
         return self.exploration
 
     def _attempts(self, made: Attempt | Sequence[ShortRun]) -> Iterator[Attempt]:
@@ -194,11 +215,12 @@ class Explorer:
         exploration.runs += 1
         exploration.virtual_seconds += outcome.virtual_seconds
         exploration.cpu_seconds += outcome.cpu_seconds
+        counted = [exploration.outcomes]
         if self._is_short(seed):
             exploration.short_runs += 1
-        else:
-            before = exploration.outcomes.get(outcome.outcome, 0)
-            exploration.outcomes[outcome.outcome] = before + 1
+            counted.append(exploration.short_outcomes)
+        for counts in counted:
+            counts[outcome.outcome] = counts.get(outcome.outcome, 0) + 1
         exploration.signatures |= outcome.signatures
         for seen in outcome.seen:
             if seen.promised:
@@ -235,7 +257,7 @@ class Explorer:
         return Death(
             seed=seed,
             how=attempt.death,
-            command=" ".join(map(shlex.quote, words)),
+            argv=tuple(words),
             clients=self._settings.clients,
             trace=tuple(attempt.trace.splitlines()),
         )

@@ -74,7 +74,7 @@ class Death(msgspec.Struct, kw_only=True):
     Attributes:
         seed: of the first one.
         how: ``SIGSEGV``, say.
-        command: performs it again.
+        argv: the words of the command that performs it again; the first one is the program.
         clients: how many clients were asked for.
         trace: what Python has said about it, line by line; often nothing.
         runs: how many there were.
@@ -82,7 +82,7 @@ class Death(msgspec.Struct, kw_only=True):
 
     seed: int
     how: str
-    command: str
+    argv: tuple[str, ...]
     clients: int
     trace: tuple[str, ...] = ()
     runs: int = 1

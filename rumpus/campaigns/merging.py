@@ -25,7 +25,7 @@ from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.shard import Shard
 from rumpus.usage_error import UsageError
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 _LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about one megabyte
 
@@ -56,6 +56,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     virtual_seconds: float
     cpu_seconds: float
     outcomes: dict[str, int]
+    short_outcomes: dict[str, int]
     signatures: tuple[int, ...]
     accepted: int
     failures: tuple[Failure, ...]
@@ -116,6 +117,7 @@ def part_of(
         virtual_seconds=explored.virtual_seconds,
         cpu_seconds=explored.cpu_seconds,
         outcomes=explored.outcomes,
+        short_outcomes=explored.short_outcomes,
         signatures=tuple(sorted(explored.signatures)),
         accepted=findings.accepted,
         failures=tuple(findings.failures),
@@ -199,8 +201,12 @@ def merge(parts: Sequence[Part]) -> Exploration:
         whole.virtual_seconds += part.virtual_seconds
         whole.cpu_seconds += part.cpu_seconds
         whole.signatures.update(part.signatures)
-        for outcome, count in part.outcomes.items():
-            whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
+        for counts, more in (
+            (whole.outcomes, part.outcomes),
+            (whole.short_outcomes, part.short_outcomes),
+        ):
+            for outcome, count in more.items():
+                counts[outcome] = counts.get(outcome, 0) + count
         whole.findings.accepted += part.accepted
     failures = [(failure, part) for part in parts for failure in part.failures]
     for failure, part in sorted(failures, key=lambda pair: pair[0].seed):

@@ -23,6 +23,7 @@ from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.exit_codes import USAGE, VALID
 from rumpus.nemesis.registry import FAULTS, SOUND
+from rumpus.results.escapes import in_file_name
 from rumpus.runs.run_settings import RunSettings
 
 SMALL_LOAD_S: Final = 7.0
@@ -50,6 +51,7 @@ class MutantCase:
         runs: how many runs were performed.
         seconds: the time taken, by the clock.
         words: why no run could be performed.
+        exit_code: the gravest exit code of a run that could not be performed; 0 if there is none.
     """
 
     mutant: Mutant
@@ -59,14 +61,12 @@ class MutantCase:
     runs: int
     seconds: float
     words: str = ""
+    exit_code: int = 0
 
 
 def case_path(directory: Path, mutant: Mutant) -> Path:
     """Where a mutant's case is kept: a folder for each family, and in it a file for each mutant."""
-    family, name = (
-        each.replace(":", "-").replace("/", "-") for each in (mutant.family, mutant.name)
-    )
-    return directory / family / f"{name}{ENDING}"
+    return directory / in_file_name(mutant.family) / f"{in_file_name(mutant.name)}{ENDING}"
 
 
 def make_case(
@@ -164,6 +164,7 @@ class _Search:
         self._mutant, self._executor = mutant, executor
         self._clock, self._began = clock, clock()
         self._words = ""
+        self._exit_code = VALID
 
     @property
     def seconds(self) -> float:
@@ -184,6 +185,7 @@ class _Search:
         self.performed += attempt.outcome is not None
         self.failed = self.failed or attempt.exit_code not in (VALID, USAGE)
         self._words = attempt.error or self._words
+        self._exit_code = max(self._exit_code, attempt.exit_code)
 
     def told(
         self,
@@ -200,6 +202,7 @@ class _Search:
             runs=self.runs,
             seconds=self.seconds,
             words="" if case else self._words,
+            exit_code=self._exit_code,
         )
 
     def _shown(self, outcome: TrialOutcome) -> tuple[TrialOutcome, Seen] | None:

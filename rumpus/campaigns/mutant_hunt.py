@@ -14,6 +14,7 @@ from itertools import count
 from typing import Literal, NamedTuple
 
 from rumpus.checker.verdict import Blamed
+from rumpus.results.escapes import in_shell
 
 KINDS = ("default", "all")
 """The faults of a hunt's runs: each seed is run with ``--nemesis``'s default, then with ``all``."""
@@ -85,6 +86,7 @@ class Hunt:
         seconds: the time taken, by the clock.
         command: repeats the first violation by an expected anomaly; empty if there was none.
         words: the reason of a failure.
+        exit_code: of the run that failed; 0 if none did.
     """
 
     mutant: Mutant
@@ -95,6 +97,7 @@ class Hunt:
     seconds: float = 0.0
     command: str = ""
     words: str = ""
+    exit_code: int = 0
 
     @property
     def unseen(self) -> frozenset[str]:
@@ -106,13 +109,14 @@ class Hunt:
         self.runs += 1
         if told.exit_code not in (0, 1, 3):
             self.outcome, self.words = "failed", told.words
+            self.exit_code = told.exit_code
             return False
         if told.blamed != self.mutant.blamed:
             return True  # a promise that somebody else broke proves nothing
         self.anomalies.update(told.broken)
         if told.exit_code == 1 and told.broken & self.mutant.expected:
             self.caught += 1
-            self.command = self.command or " ".join(["rumpus", *self.mutant.words(seed, kinds)])
+            self.command = self.command or in_shell(["rumpus", *self.mutant.words(seed, kinds)])
         return True
 
 

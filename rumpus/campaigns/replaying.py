@@ -9,6 +9,8 @@ import msgspec
 
 from rumpus.campaigns.case import Case, decode_case, load_case
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
+from rumpus.exit_codes import campaign_exit_code
+from rumpus.results.escapes import escaped, in_python, in_python_name
 from rumpus.results.reports.measure_text import version_line
 from rumpus.trial_failed import TrialFailed
 from rumpus.usage_error import UsageError
@@ -50,6 +52,14 @@ class Replay:
             return "reproduced"
         return f"another anomaly: {self.anomaly}" if self.anomaly else "not reproduced"
 
+    @property
+    def exit_code(self) -> int:
+        """1 if a failure was seen, the expected or another one; 3 if that is unknown; else 0."""
+        return campaign_exit_code(
+            failed=self.reproduced is True or self.anomaly is not None,
+            undecided=self.reproduced == "unknown",
+        )
+
     def assert_not_reproduced(self) -> None:
         """Do nothing if no promise was broken.
 
@@ -60,14 +70,18 @@ class Replay:
         if self.reproduced is not False or self.anomaly is not None:
             raise TrialFailed(str(self))
 
-    def __str__(self) -> str:
+    @property
+    def lines(self) -> Sequence[str]:
         """The verdict, the story and the versions; the same text for the same run."""
         lines = [f"{self.verdict}: {self.case.expects}"]
         lines += [f"  {reason}" for reason in self.reasons]
         if self.story:
             lines += ["", "what happened:", *(f"  {line}" for line in self.story)]
-        lines += ["", f"versions: {version_line(self.versions)}"]
-        return "\n".join(lines)
+        return [*lines, "", f"versions: {version_line(self.versions)}"]
+
+    def __str__(self) -> str:
+        """The lines, each in one line whatever texts of files are in it."""
+        return "\n".join(map(escaped, self.lines))
 
 
 def replay(case: Case | str | Path | Mapping[str, Any], **changes: Any) -> Replay:
@@ -146,27 +160,28 @@ ENDING = ".case.json"
 """How the names of cases' files end."""
 
 
-def case_name(path: Path) -> str:
-    """The name of a case by its file."""
-    return path.name.removesuffix(ENDING)
+def case_name(path: Path, directory: Path | None = None) -> str:
+    """The name of a case by its file; by its path in a directory if one is given."""
+    within = path.name if directory is None else path.relative_to(directory).as_posix()
+    return within.removesuffix(ENDING)
 
 
-def as_test(name: str, case: Case) -> str:
-    """A test module that has the case in it, and fails as long as the failure is there."""
-    function = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
-    text = case.to_json().decode()
-    quoted = f"CASE = {text!r}" if '"""' in text else f'CASE = r"""{text}"""'
-    return "\n".join(
-        [
-            f'"""{case.expects}: written by `rumpus replay --as-test`."""',
-            "",
-            "import rumpus",
-            "",
-            quoted,
-            "",
-            "",
-            f"def test_{function}():",
-            "    rumpus.replay(CASE).assert_not_reproduced()",
-            "",
-        ]
-    )
+def as_test(cases: Mapping[str, Case]) -> str:
+    """A test module that has cases in it: the test of each fails as long as its failure is there.
+
+    Args:
+        cases: name -> case.
+    """
+    lines = ['"""Failures that were kept as cases: written by `rumpus replay --as-test`."""', ""]
+    lines += ["import rumpus"]
+    functions: set[str] = set()
+    for number, (name, case) in enumerate(cases.items(), 1):
+        constant = "CASE" if len(cases) == 1 else f"CASE_{number}"
+        function = f"test_{in_python_name(name)}"
+        while function in functions:
+            function += f"_{number}"
+        functions.add(function)
+        lines += ["", f"{constant} = {in_python(case.to_json().decode())}", "", ""]
+        lines += [f"def {function}():"]
+        lines += [f"    rumpus.replay({constant}).assert_not_reproduced()", ""]
+    return "\n".join(lines)

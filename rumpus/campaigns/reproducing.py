@@ -52,6 +52,7 @@ class Reproduction:
             number of runs. A flaw may show so elsewhere, and so may another flaw.
         others: fingerprints of other broken promises -> number of runs.
         errors: runs that could not be performed -> number of runs.
+        error_codes: the exit codes of these.
     """
 
     runs: int = 0
@@ -59,6 +60,7 @@ class Reproduction:
     of_the_kind: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    error_codes: set[int] = field(default_factory=set)
 
 
 def reproduce(
@@ -104,6 +106,7 @@ def _note(made: Reproduction, wanted: Seen, attempt: Attempt) -> None:
     outcome = attempt.outcome
     if outcome is None:
         made.errors[attempt.error] += 1
+        made.error_codes.add(attempt.exit_code)
         return
     for seen in outcome.seen:
         if seen.promised != wanted.promised:

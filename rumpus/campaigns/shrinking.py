@@ -49,7 +49,9 @@ class Shrinking:
         clock: seconds, monotonic.
 
     Attributes:
-        runs: how many runs were performed.
+        runs: how many runs were tried.
+        errors: how many of them could not be performed; the case may be larger for that.
+        why: why the last of these could not.
         task: the smallest run that shows the anomaly.
         outcome: what it showed.
         seen: the anomaly, as that run shows it.
@@ -70,6 +72,8 @@ class Shrinking:
         self.task = TrialTask(settings=outcome.settings, plan=plan)
         self.outcome, self.seen = outcome, seen
         self.runs = 0
+        self.errors = 0
+        self.why = ""
         self._wanted = seen.fingerprint
         self._promised = seen.promised
         self._executor, self._jobs = executor, jobs
@@ -110,6 +114,9 @@ class Shrinking:
         seen = None
         if outcome is not None:
             seen = outcome.find(self._wanted, promised=self._promised)
+        else:
+            self.errors += 1
+            self.why = attempt.error
         self._tried[key] = seen is not None
         if outcome is not None and seen is not None:
             self._found[key] = (outcome, seen)

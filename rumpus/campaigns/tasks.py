@@ -33,7 +33,7 @@ from rumpus.campaigns.run_process import (
 )
 from rumpus.campaigns.source_digest import source_digest
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
-from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, exit_code
+from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, exit_code, in_words
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
@@ -63,6 +63,16 @@ class Attempt:
     exit_code: int = 0
     trace: str = ""
     death: str = ""
+
+    def performed(self) -> TrialOutcome:
+        """What the run showed.
+
+        Raises:
+            UsageError, EnvironmentRefusal, WorkerCrash, RuntimeError: see `raise_error`.
+        """
+        self.raise_error()
+        assert self.outcome is not None, "an attempt without an error has an outcome"
+        return self.outcome
 
     def raise_error(self) -> None:
         """Raise the error again, as far as its kind is known here.
@@ -100,7 +110,7 @@ def attempt_of_error(error: BaseException | str) -> Attempt:
     if isinstance(error, str):
         return Attempt(error=error, exit_code=DEFECT)
     code = exit_code(error)
-    words = f"{type(error).__name__}: {error}" if code == DEFECT else str(error)
+    words = f"{type(error).__name__}: {error}" if code == DEFECT else in_words(error)
     trace = "".join(traceback.format_exception(error)) if code == DEFECT else ""
     return Attempt(error=words, exit_code=code, trace=trace)
 

@@ -17,9 +17,10 @@ from rumpus.campaigns.commit_replays import Repository
 from rumpus.campaigns.replaying import case_name, judge_replay, replay_task
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.consoles import answers, notices, print_json
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
 from rumpus.project_names import names_here
+from rumpus.results.escapes import escaped
 from rumpus.runs.client_library import released_kazoos
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
@@ -33,8 +34,9 @@ _STYLES = {"reproduced": "bold red", "not reproduced": "green"}
 def bisect_command(arguments: argparse.Namespace) -> int:
     """Perform a case with version after version; the exit code.
 
-    1 if a version showed a failure (the expected or another one), else the exit code of a version
-    with which the case could not be performed, else 3 if one cannot be judged, else 0.
+    1 if a version showed a failure (the expected or another one), else the gravest exit code of a
+    version with which the case could not be performed, but at least 3 if one cannot be judged; else
+    0.
 
     Raises:
         UsageError: the case is malformed, or there are no such versions.
@@ -66,11 +68,13 @@ def bisect_command(arguments: argparse.Namespace) -> int:
         versions, changed = _versions(arguments)
         with processes(min(arguments.jobs, seeds)) as executor:
             found = bisect(versions, _shown_by(cases, changed, executor), few=few, notify=notify)
+    code = _exit_code(found)
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(_document(arguments, found))) + b"\n")
+        document = _document(arguments, found) | ending(code)
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
     else:
         _print(found, answers())
-    return _exit_code(found)
+    return code
 
 
 def _is_on_docker(case: Case, arguments: argparse.Namespace) -> bool:
@@ -158,8 +162,8 @@ def _print(found: Bisection, console: Console) -> None:
     table.add_column("version", overflow="fold")  # it may be a long path
     table.add_column("what it showed", min_width=30)
     for each in found.showed:
-        told = Text(str(each), style=_STYLES.get(each.verdict, "yellow"))
-        table.add_row(Text(each.version), told)
+        told = Text(escaped(str(each)), style=_STYLES.get(each.verdict, "yellow"))
+        table.add_row(Text(escaped(each.version)), told)
     console.print(table)
     for line in found.answer:
         console.print(Text(line), soft_wrap=True)
@@ -196,8 +200,8 @@ def _document(arguments: argparse.Namespace, found: Bisection) -> dict[str, Any]
 
 def _exit_code(found: Bisection) -> int:
     runs = [run for each in found.showed for run in each.runs]
-    if any(run.reproduced is True or run.anomaly for run in runs):
-        return VIOLATION
-    if errors := [run.exit_code for run in runs if run.error]:
-        return max(errors)
-    return UNDECIDED if any(run.reproduced == "unknown" for run in runs) else VALID
+    return campaign_exit_code(
+        failed=any(run.reproduced is True or run.anomaly for run in runs),
+        errors=[run.exit_code for run in runs if run.error],
+        undecided=not runs or any(run.reproduced == "unknown" and not run.error for run in runs),
+    )

@@ -1,6 +1,7 @@
 """``rumpus cause``: when did a failure become likely?"""
 
 import argparse
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -8,10 +9,11 @@ from rich.text import Text
 
 from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.futures import Futures
+from rumpus.campaigns.replaying import judge_replay
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.consoles import answers, notices, print_json, shown
-from rumpus.exit_codes import VALID, VIOLATION
+from rumpus.exit_codes import VIOLATION, ending
 from rumpus.nemesis.entry import Entry
 from rumpus.project_names import names_here
 from rumpus.results.likelihood import Likelihood, Moment
@@ -31,7 +33,8 @@ BAR = 40
 def cause_command(arguments: argparse.Namespace) -> int:
     """Measure from when on the futures of a run fail; the exit code.
 
-    1, or 0 if the failure was not seen again. The curve of a run is drawn in its report.
+    1 if the failure was seen again, or another one; 3 if nobody can tell; else 0. The curve of a
+    run is drawn in its report.
 
     Raises:
         UsageError: there is no case or run, it is not of the simulation, or cannot be performed.
@@ -48,9 +51,8 @@ def cause_command(arguments: argparse.Namespace) -> int:
     console = notices()
     with processes(arguments.jobs) as executor:
         (attempt,) = attempts(executor, [case.task()])
-        if attempt.outcome is None:
-            attempt.raise_error()
-        elif attempt.outcome.find(case.expects, promised=case.promised) is not None:
+        outcome = attempt.performed()
+        if outcome.find(case.expects, promised=case.promised) is not None:
             futures = Futures(
                 case,
                 executor,
@@ -65,8 +67,20 @@ def cause_command(arguments: argparse.Namespace) -> int:
                 _renew_report(RunDirectory(arguments.path), likelihood)
             _answer(arguments, case, likelihood)
             return VIOLATION
+    told = judge_replay(case.name(), case, outcome)
     console.print(Text(f"not seen again: {case.expects}"), soft_wrap=True)
-    return VALID
+    for line in told.lines[1:] if told.exit_code else ():
+        console.print(Text(line), soft_wrap=True)
+    if arguments.json:
+        document: dict[str, Any] = {
+            **ending(told.exit_code),
+            "failure": str(case.expects),
+            "moments": [],
+            "step": None,
+            "faults": [],
+        }
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    return told.exit_code
 
 
 def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
@@ -86,6 +100,7 @@ def _answer(arguments: argparse.Namespace, case: Case, likelihood: Likelihood) -
             **msgspec.to_builtins(likelihood),
             "step": None if step is None else list(step),
             "faults": [entry.id for entry in _then(case, step)],
+            **ending(VIOLATION),
         }
         print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
         return

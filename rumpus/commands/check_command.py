@@ -11,6 +11,8 @@ from rumpus.results.formats.history_formats import detect_format
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, open_run
+from rumpus.results.seal import SEAL
+from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import collector_at_rest
 from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
 from rumpus.runs.run_report import report
@@ -32,6 +34,7 @@ def check_command(arguments: argparse.Namespace) -> int:
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:
+        _refuse_without_description(run)
         return report(run, console, as_json=arguments.json, workload=_own_workload(run, arguments))
     _refuse_strangers(run, arguments.format)
     with collector_at_rest():
@@ -52,6 +55,16 @@ def check_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(results.to_json())
     return verdict.exit_code
+
+
+def _refuse_without_description(run: RunDirectory) -> None:
+    """Refuse a run whose ``test.json`` is gone: only that says by what its history is judged."""
+    if not run.record.exists():
+        raise UnreadableRun(
+            run.record,
+            f"is gone, and {SEAL} says that it was there",
+            "restore it, or check a copy of the history in another directory, as a history alone",
+        )
 
 
 def _own_workload(run: RunDirectory, arguments: argparse.Namespace) -> Workload | None:

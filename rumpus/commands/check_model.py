@@ -17,7 +17,7 @@ from rumpus.history_check import BUDGET, decided
 from rumpus.model_choice import chosen_model, initial_value, which_model
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.decision_document import DecisionDocument, decision_document
-from rumpus.results.escapes import escaped_lines
+from rumpus.results.escapes import escaped, escaped_lines
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
 from rumpus.results.pictures.witness_drawing import witness_document
 from rumpus.results.pictures.witness_text import witness_text
@@ -121,6 +121,6 @@ def _print(console: Console, document: DecisionDocument) -> None:
     style = _STYLES[document.valid]
     console.print(Text(document.headline, style=f"bold {style}"))
     for remark in document.remarks():
-        console.print(Padding(Text(remark, style=style), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(escaped(remark), style=style), (0, 0, 0, 2), expand=False))
     for fact in document.facts():
         console.print(Text(fact), soft_wrap=True)

@@ -97,7 +97,7 @@ def _print(server: str, remote: RemoteServer, tried: list[Tried]) -> None:
         if each.reason:
             words += f" [dim]({escape(each.reason)})[/]"
         if each.known:
-            words += f" [dim](as in {remote.version}: {escape(each.known)})[/]"
+            words += f" [dim](as in {escape(remote.version)}: {escape(each.known)})[/]"
         colour = _COLOURS[each.outcome]
         table.add_row(str(each.check.number), f"[{colour}]{each.outcome}[/]", words)
     counts = Counter(each.outcome for each in tried)

@@ -25,6 +25,7 @@ from rumpus.commands.explored_answer import (
 )
 from rumpus.commands.systematic_corners import explore_corners
 from rumpus.consoles import answers, notices, print_json
+from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.plan import FaultPlan, load_plan
 from rumpus.project_names import names_here
@@ -49,7 +50,7 @@ BUDGET_S = 60.0
 def explore_command(arguments: argparse.Namespace) -> int:
     """Explore a recipe; the exit code.
 
-    1 if a failure was found, 3 if most runs could not be decided, else 0.
+    1 if a failure was found, else that of ``explored_exit_code``.
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
@@ -65,6 +66,8 @@ def explore_command(arguments: argparse.Namespace) -> int:
     }
     given["fixed"] = tuple(given)
     given = {"argv": (), "time_limit": LOAD_S, **given}
+    if given["ensemble"] == "auto":
+        given["ensemble"] = "sim"  # a run on real servers takes a minute: nobody has them unasked
     settings = replace(names.settings_of(given), argv=())
     for reference in settings.fault:
         find_fault(reference)  # plans that have it are looked at here, too
@@ -100,8 +103,11 @@ def explore_command(arguments: argparse.Namespace) -> int:
     _refuse_if_nothing_ran(explored, ending)
     interrupted = display.interrupted or ending is not None
     saved = save_cases(explored, arguments.cases)
+    code = explored_exit_code(explored, interrupted=interrupted)
+    if ending is not None:
+        code = exit_code(ending)
     if arguments.json:
-        document = explored_document(explored, saved)
+        document = explored_document(explored, saved, code, interrupted=interrupted)
         if arguments.shard is not None:
             asked = campaign(
                 settings,
@@ -117,7 +123,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
         print_explored(explored, saved, answers())
     if ending is not None:
         raise ending
-    return explored_exit_code(explored, interrupted=interrupted)
+    return code
 
 
 def _plan(settings: RunSettings) -> FaultPlan | None:
@@ -162,10 +168,11 @@ def _refuse_if_nothing_ran(explored: Exploration, ending: EnvironmentRefusal | N
     """Say why no run could be performed, if that is so."""
     if explored.runs or explored.findings.deaths:
         return
-    for error in explored.errors:
-        Attempt(error=error.why, exit_code=error.exit_code).raise_error()
     if ending is not None:
         raise ending
+    if explored.errors:
+        gravest = max(explored.errors, key=lambda each: each.exit_code)
+        Attempt(error=gravest.why, exit_code=gravest.exit_code).raise_error()
 
 
 class _Display:

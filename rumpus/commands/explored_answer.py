@@ -9,19 +9,27 @@ from rich.text import Text
 
 from rumpus.campaigns.case import load_case, save_case
 from rumpus.campaigns.exploring import Exploration
-from rumpus.campaigns.findings import DEATH, Found
+from rumpus.campaigns.findings import DEATH, Death, Found
 from rumpus.campaigns.replaying import ENDING
 from rumpus.consoles import shown
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.exit_codes import campaign_exit_code, ending
+from rumpus.results.escapes import in_file_name, in_shell
+
+MOST_ERRORS = 5
+"""How many reasons are told for which runs could not be performed."""
 
 
 def explored_exit_code(explored: Exploration, *, interrupted: bool) -> int:
-    """1 if a failure was found, 3 if most runs could not be decided or not all done, else 0."""
-    if explored.findings.found or explored.findings.deaths:
-        return VIOLATION
-    judged = sum(explored.outcomes.values())
-    undecided = judged - explored.outcomes.get("valid", 0)
-    return UNDECIDED if interrupted or 2 * undecided > judged else VALID
+    """The exit code of an exploration.
+
+    1 if a failure was found, else the gravest exit code of a run that could not be performed, but
+    at least 3 if most runs could not be decided, none was judged, or not all were done; else 0.
+    """
+    return campaign_exit_code(
+        failed=bool(explored.findings.found or explored.findings.deaths),
+        errors=[error.exit_code for error in explored.errors],
+        undecided=interrupted or explored.undecided,
+    )
 
 
 def save_cases(explored: Exploration, directory: Path) -> list[Path]:
@@ -35,7 +43,7 @@ def save_cases(explored: Exploration, directory: Path) -> list[Path]:
 
 def _save(found: Found, directory: Path) -> Path:
     name = found.case.name()
-    tail = "-".join(found.case.expects.faults)
+    tail = in_file_name("-".join(found.case.expects.faults))
     stem = f"{name}-{tail}" if found.shrunk and tail else name
     path, number = directory / f"{stem}{ENDING}", 1
     while path.exists() and load_case(path).expects != found.case.expects:
@@ -45,12 +53,16 @@ def _save(found: Found, directory: Path) -> Path:
     return path
 
 
-def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str, Any]:
+def explored_document(
+    explored: Exploration, saved: Sequence[Path], code: int, *, interrupted: bool = False
+) -> dict[str, Any]:
     """What was found as ``--json`` prints it. Times are in seconds.
 
     Args:
         explored: what was found.
         saved: the file of each failure's case.
+        code: the command's exit code.
+        interrupted: whether not all was done.
     """
     findings = [
         {
@@ -64,7 +76,7 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
             "clients": found.case.task().settings.clients,
             "operations": found.operations,
             "story": list(found.case.story),
-            "again": f"rumpus replay {path}",
+            "again": in_shell(["rumpus", "replay", path]),
         }
         for found, path in zip(explored.findings.found, saved, strict=True)
     ]
@@ -80,16 +92,18 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
             "clients": death.clients,
             "operations": None,
             "story": list(death.trace),
-            "again": death.command,
+            "again": _again(death),
         }
         for death in explored.findings.deaths
     ]
     return {
+        **ending(code, interrupted=interrupted),
         "runs": explored.runs,
         "short_runs": explored.short_runs,
         "virtual_seconds": round(explored.virtual_seconds, 3),
         "cpu_seconds": round(explored.cpu_seconds, 3),
         "outcomes": explored.outcomes,
+        "short_outcomes": explored.short_outcomes,
         "coverage": len(explored.signatures),
         "accepted": explored.findings.accepted,
         "errors": [
@@ -98,6 +112,11 @@ def explored_document(explored: Exploration, saved: Sequence[Path]) -> dict[str,
         ],
         "findings": findings,
     }
+
+
+def _again(death: Death) -> str:
+    # It begins with rumpus whatever a part says: an untrusted program must not be run.
+    return in_shell(["rumpus", *death.argv[1:]])
 
 
 def print_explored(explored: Exploration, saved: Sequence[Path], console: Console) -> None:
@@ -118,7 +137,7 @@ def print_explored(explored: Exploration, saved: Sequence[Path], console: Consol
             f"{settings.clients} clients, {settings.time_limit:g} s of load, "
             f"{found.operations} operations",
             *(f"   {line}" for line in case.story),
-            f"   again:  rumpus replay {shown(path)}",
+            f"   again:  {in_shell(['rumpus', 'replay', shown(path)])}",
             "",
         )
     for number, death in enumerate(findings.deaths, len(findings.found) + 1):
@@ -126,11 +145,17 @@ def print_explored(explored: Exploration, saved: Sequence[Path], console: Consol
             Text.assemble(f"{number}. ", (f"the run ends its process: {death.how}", "bold red")),
             f"   first at seed {death.seed}, in {_many(death.runs, 'run')}",
             *(f"       {line}" for line in death.trace),
-            f"   again:  {death.command}",
+            f"   again:  {_again(death)}",
             "",
         )
+    errors: dict[str, list[int]] = {}
     for error in explored.errors:
-        say(f"seed {error.seed} could not be run: {error.why}")
+        errors.setdefault(error.why, []).append(error.seed)
+    for why, seeds in list(errors.items())[:MOST_ERRORS]:
+        more = f", and {_many(len(seeds) - 1, 'other run')}," if seeds[1:] else ""
+        say(f"seed {seeds[0]}{more} could not be run: {why}")
+    if rest := list(errors)[MOST_ERRORS:]:
+        say(f"and {_many(len(rest), 'other reason')}: --json has all")
     say(explored_status(explored))
 
 

@@ -1,14 +1,13 @@
 """``rumpus init``: writes a first test file for a recipe or workload of the user's own."""
 
 import argparse
-import re
-import shlex
 from pathlib import Path
 
 from rich.text import Text
 
 from rumpus.consoles import answers
 from rumpus.project_names import Names, names_here
+from rumpus.results.escapes import in_python, in_python_name, in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
@@ -17,7 +16,7 @@ from rumpus.workloads.own.own_recipe import NotFound, is_reference
 from rumpus.workloads.registry import find_workload
 
 _FILE = '''\
-"""{title}: concurrent clients use it while servers and clients fail.
+"""A trial of a coordination recipe: concurrent clients use it while servers and clients fail.
 
 A trial is simulated on virtual time: it takes seconds, and its seed decides everything. The same on
 real servers: ensemble="docker".
@@ -46,19 +45,18 @@ def init_command(arguments: argparse.Namespace) -> int:
     workload = _workload(names, named)
     recipe = arguments.recipe or _example(workload, named)
     _check_recipe(names, workload, named, recipe)
-    words = [f'"{named}"'] + ([f'recipe="{recipe}"'] if recipe else [])
+    words = [in_python(named)] + ([f"recipe={in_python(recipe)}"] if recipe else [])
     thing = recipe or named
     text = _FILE.format(
-        title=f"Puts {thing} on trial",
-        function=re.sub(r"\W+", "_", thing.rpartition(":")[2]).strip("_").lower(),
+        function=in_python_name(thing.rpartition(":")[2]),
         arguments=", ".join(words),
     )
     _write(arguments.path, text)
     command = ["rumpus", "run", named, *(["--recipe", recipe] if recipe else [])]
     for line in (
         f"{arguments.path}: written. Next:",
-        f"  pytest {shlex.quote(str(arguments.path))}",
-        f"  {shlex.join([*command, '--ensemble', 'sim'])}",
+        f"  pytest {in_shell([arguments.path])}",
+        f"  {in_shell([*command, '--ensemble', 'sim'])}",
         "A name for it, and defaults of its runs, go into pyproject.toml: docs/configuration.md",
     ):
         answers().print(Text(line), soft_wrap=True)

@@ -183,12 +183,12 @@ def _print(document: dict[str, Any], console: Console) -> None:
         console.print(Padding(Text.from_markup(words), (0, 0, 0, indent), expand=False))
 
     for workload in document["workloads"]:
-        say(f"[bold]{workload['name']}[/]", 0)
+        say(f"[bold]{escape(workload['name'])}[/]", 0)
         say(escape(workload["summary"]), 2)
         for recipe in workload["recipes"]:
             promises = recipe["promises"]
             faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
-            say(f"[bold]{recipe['name']}[/]{faulty}", 2)
+            say(f"[bold]{escape(recipe['name'])}[/]{faulty}", 2)
             say(f"prevents {', '.join(promises['prevents'])}", 6)
             if promises["wakeups"] is not None:
                 say(f"wakes at most {promises['wakeups']} per release", 6)
@@ -199,7 +199,7 @@ def _print(document: dict[str, Any], console: Console) -> None:
             how = f"on docker with {recipe['system']}"
             if recipe["client_image"]:
                 how += f", by clients in containers of {recipe['client_image']}"
-            say(f"[bold]{recipe['name']}[/], {how}{faulty}", 2)
+            say(f"[bold]{escape(recipe['name'])}[/], {how}{faulty}", 2)
             if recipe["weakness"]:
                 say(f"[dim]cannot keep what it promises: {escape(recipe['weakness'])}[/]", 6)
             if recipe["missing"]:
@@ -218,7 +218,7 @@ def _print(document: dict[str, Any], console: Console) -> None:
         say(f"[red]{escape(reasons.pop())}[/]", 6)
     say("[bold]mutant servers[/], for rumpus run --ensemble sim --server-mutant", 0)
     for mutant in document["server_mutants"]:
-        say(f"[bold]{mutant['name']}[/]: [red]they {escape(mutant['mistake'])}[/]", 2)
+        say(f"[bold]{escape(mutant['name'])}[/]: [red]they {escape(mutant['mistake'])}[/]", 2)
         if mutant["expected"]:
             shown = f"{mutant['workload']} / {mutant['recipe']}"
             say(f"shown by {shown}: {', '.join(mutant['expected'])}", 6)

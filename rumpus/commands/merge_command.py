@@ -25,10 +25,11 @@ def merge_command(arguments: argparse.Namespace) -> int:
     check_parts(parts)
     explored = merge(list(parts.values()))
     saved = save_cases(explored, arguments.cases)
+    interrupted = any(part.interrupted for part in parts.values())
+    code = explored_exit_code(explored, interrupted=interrupted)
     if arguments.json:
-        document = explored_document(explored, saved)
+        document = explored_document(explored, saved, code, interrupted=interrupted)
         print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
     else:
         print_explored(explored, saved, answers())
-    interrupted = any(part.interrupted for part in parts.values())
-    return explored_exit_code(explored, interrupted=interrupted)
+    return code

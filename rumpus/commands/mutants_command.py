@@ -21,8 +21,10 @@ from rumpus.campaigns.mutant_cases import SMALL_CROWD, MutantCase, case_path, ma
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json
+from rumpus.exit_codes import ENVIRONMENT, campaign_exit_code, ending
 from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
+from rumpus.results.escapes import escaped
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
@@ -44,9 +46,11 @@ _STYLES = {
 
 
 def mutants_command(arguments: argparse.Namespace) -> int:
-    """Hunt all mutants, or those of one family (workload); the exit code: 1 if one is not caught.
+    """Hunt all mutants, or those of one family (workload); the exit code.
 
-    With ``--cases`` make the case of each instead; 1 if one has none.
+    1 if one is not caught, else the gravest exit code of a run that could not be performed, but at
+    least 3 if not all were hunted; else 0. With ``--cases`` make the case of each instead, and 1 if
+    one has none.
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
@@ -56,6 +60,7 @@ def mutants_command(arguments: argparse.Namespace) -> int:
         return _make_cases(mutants, arguments)
     console = notices()
     found: list[Hunt] = []
+    interrupted = False
     runs = _Runs()
 
     def hunted(mutant: Mutant) -> Hunt:
@@ -70,16 +75,42 @@ def mutants_command(arguments: argparse.Namespace) -> int:
             for number, each in enumerate(as_completed(hunts), 1):
                 found.append(each.result())
                 console.print(_progress(found[-1], number, len(mutants)), soft_wrap=True)
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             runs.end()
-            raise
+            interrupted = _is_interruption(error, found, len(mutants))
+            if not interrupted:
+                raise
     found.sort(key=lambda each: mutants.index(each.mutant))
+    code = campaign_exit_code(
+        failed=any(each.outcome in ("weak", "missed") for each in found),
+        errors=[each.exit_code for each in found if each.outcome == "failed"],
+        undecided=interrupted,
+    )
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(document(found))) + b"\n")
+        answer = document(found) | {"unfinished": _unfinished(mutants, found)}
+        answer |= ending(code, interrupted=interrupted)
+        print_json(msgspec.json.format(msgspec.json.encode(answer)) + b"\n")
     else:
         _print(found, answers())
-    return int(any(each.outcome != "caught" for each in found))
+    return code
+
+
+def _is_interruption(error: BaseException, found: Sequence[object], of: int) -> bool:
+    """Whether a command was interrupted that has something to tell; if so, says it."""
+    if not isinstance(error, KeyboardInterrupt) or not found:
+        return False
+    notices().print(Text(f"interrupted, after {len(found)} of {of} mutants"), soft_wrap=True)
+    return True
+
+
+def _unfinished(
+    mutants: Sequence[Mutant], found: Sequence[Hunt | MutantCase]
+) -> list[dict[str, str]]:
+    """The mutants of which nothing is known, as the command was interrupted."""
+    known = [each.mutant for each in found]
+    left = [each for each in mutants if each not in known]
+    return [{"family": each.family, "mutant": each.name} for each in left]
 
 
 def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
@@ -160,6 +191,7 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
         raise UsageError("--cases and --seeds exclude each other: one run is enough for a case")
     console = notices()
     found: list[MutantCase] = []
+    interrupted = False
     # Each thread makes a case; its runs are performed by a process.
     with processes(arguments.jobs) as executor, ThreadPoolExecutor(arguments.jobs) as threads:
         making = [
@@ -178,13 +210,22 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
             for number, each in enumerate(as_completed(making), 1):
                 found.append(each.result())
                 console.print(_case_progress(found[-1], number, len(mutants)), soft_wrap=True)
-        except BaseException:
+        except BaseException as error:
             threads.shutdown(wait=False, cancel_futures=True)
             executor.shutdown(wait=False, cancel_futures=True)
-            raise
+            interrupted = _is_interruption(error, found, len(mutants))
+            if not interrupted:
+                raise
     found.sort(key=lambda each: mutants.index(each.mutant))
+    code = campaign_exit_code(
+        failed=any(each.outcome == "missed" for each in found),
+        errors=[each.exit_code for each in found if each.outcome == "failed"],
+        undecided=interrupted,
+    )
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(_cases_document(found))) + b"\n")
+        answer = _cases_document(found) | {"unfinished": _unfinished(mutants, found)}
+        answer |= ending(code, interrupted=interrupted)
+        print_json(msgspec.json.format(msgspec.json.encode(answer)) + b"\n")
     else:
         have = [each.case for each in found if each.case is not None]
         small = sum(map(_is_small, have))
@@ -193,7 +234,7 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
             f"{SMALL_PLAN} faults and {SMALL_CROWD} clients",
             style="green" if len(have) == len(found) else "bold red",
         )
-    return int(any(each.case is None for each in found))
+    return code
 
 
 def _is_small(case: Case) -> bool:
@@ -255,22 +296,28 @@ class _Runs:
 
     def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
         """Perform one run; its result. A run that `end` stopped has a signal's exit code."""
-        with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
-            command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
-            with self._lock:
-                if self._over:
-                    return Told(-signal.SIGKILL)
-                process = subprocess.Popen(
-                    [*command, "--runs", directory, "--json"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    process_group=0,
-                )
-                self._going.add(process)
-            answer, said = process.communicate()
-            with self._lock:
-                self._going.discard(process)
+        command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
+        try:
+            with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
+                return self._perform([*command, "--runs", directory, "--json"])
+        except OSError as error:
+            return Told(ENVIRONMENT, words=f"no process or directory for a run: {error}")
+
+    def _perform(self, command: Sequence[str]) -> Told:
+        with self._lock:
+            if self._over:
+                return Told(-signal.SIGKILL)
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                process_group=0,
+            )
+            self._going.add(process)
+        answer, said = process.communicate()
+        with self._lock:
+            self._going.discard(process)
         return told(process.returncode, answer, said)
 
 
@@ -290,9 +337,15 @@ def _progress(each: Hunt, number: int, of: int) -> Text:
     words.append(f", in {_share(each)} runs, {each.seconds:.1f} s")
     if each.anomalies:
         words.append(f", by {_counted(each)}")
-    if each.unseen:
+    if each.outcome == "failed":
+        words.append(f"; a run could not be performed: {each.words}")
+    elif each.unseen:
         words.append(f"; never seen: {', '.join(sorted(each.unseen))}")
     return words
+
+
+def _never_seen(each: Hunt) -> str:
+    return "" if each.outcome == "failed" else ", ".join(sorted(each.unseen))
 
 
 def _share(each: Hunt) -> str:
@@ -312,18 +365,18 @@ def _print(found: Sequence[Hunt], console: Console) -> None:
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type] # a literal
     table.add_column("caught in", justify="right", no_wrap=True)
     table.add_column("by", min_width=20)
-    some_unseen = any(each.unseen for each in found)
+    some_unseen = any(each.unseen and each.outcome != "failed" for each in found)
     if some_unseen:
         table.add_column("never seen")
     table.add_column("seconds", justify="right", no_wrap=True)
     for each in found:
         table.add_row(
-            each.mutant.family,
-            each.mutant.name,
+            Text(escaped(each.mutant.family)),
+            Text(escaped(each.mutant.name)),
             Text(each.outcome, style=_STYLES[each.outcome]),
             _share(each),
-            _counted(each),
-            *([", ".join(sorted(each.unseen))] if some_unseen else []),
+            Text(escaped(_counted(each))),
+            *([Text(escaped(_never_seen(each)))] if some_unseen else []),
             f"{each.seconds:.1f}",
         )
     console.print(table)

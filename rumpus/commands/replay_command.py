@@ -1,11 +1,12 @@
 """``rumpus replay``: performs the runs of cases again and says which failures are still there."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from rich.console import Console
 from rich.text import Text
 
 from rumpus.campaigns.case import Case, load_case
@@ -21,7 +22,7 @@ from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_json, print_text
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.exit_codes import VALID, campaign_exit_code, ending
 from rumpus.project_names import names_here
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
@@ -32,8 +33,9 @@ _STYLES = {True: "bold red", False: "green", "unknown": "yellow"}
 def replay_command(arguments: argparse.Namespace) -> int:
     """Replay a case, all cases of a directory, or a run; the exit code.
 
-    1 if a failure was seen (the expected or another one), else the exit code of a case that could
-    not be performed, else 3 if one cannot be judged, else 0.
+    1 if a failure was seen (the expected or another one), else the gravest exit code of a case
+    that could not be performed, but at least 3 if one cannot be judged, or not all were performed;
+    else 0.
 
     Raises:
         UsageError: there is no case, or it is malformed.
@@ -42,8 +44,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
     names_here().find_modules()
     cases = dict(_cases(arguments.path))
     if arguments.as_test:
-        for name, case in cases.items():
-            print_text([as_test(name, case)])
+        print_text([as_test(cases)])
         return VALID
     changes: dict[str, Any] = {"ensemble": arguments.ensemble, "kazoo": arguments.kazoo}
     given = {name: value for name, value in changes.items() if value is not None}
@@ -52,21 +53,35 @@ def replay_command(arguments: argparse.Namespace) -> int:
     console = notices()
     if not all(task.repeatable for task in tasks):
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
+    interrupted = False
     with processes(min(arguments.jobs, len(tasks))) as executor:
         done = attempts(executor, tasks)
-        for (name, case), attempt in zip(cases.items(), done, strict=True):
-            told = None
-            if attempt.outcome is not None:
-                told = judge_replay(name, case, attempt.outcome)
-            rows.append(_row(name, case, told, attempt))
-            if not arguments.json:
-                _print(rows[-1], told, alone=len(cases) == 1)
-            elif len(cases) > 1:
-                console.print(_line(rows[-1]), soft_wrap=True)
+        try:
+            for (name, case), attempt in zip(cases.items(), done, strict=True):
+                told = None
+                if attempt.outcome is not None:
+                    told = judge_replay(name, case, attempt.outcome)
+                rows.append(_row(name, case, told, attempt))
+                if not arguments.json:
+                    _print(rows[-1], told, answers(), alone=len(cases) == 1)
+                elif len(cases) > 1:
+                    console.print(_line(rows[-1]), soft_wrap=True)
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            interrupted = True
+            console.print(Text(f"interrupted, after {len(rows)} of {len(cases)} cases"))
+    code = campaign_exit_code(
+        failed=any(row["reproduced"] is True or row["anomaly"] for row in rows),
+        errors=[row["exit_code"] for row in rows if row["error"]],
+        undecided=interrupted
+        or any(row["reproduced"] == "unknown" and not row["error"] for row in rows),
+    )
     if arguments.json:
         document = rows[0] if _is_alone(arguments.path) else {"cases": rows}
+        document |= ending(code, interrupted=interrupted)
         print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
-    return _exit_code(rows)
+    return code
 
 
 def _is_alone(path: Path) -> bool:
@@ -85,7 +100,7 @@ def _cases(path: Path) -> Iterator[tuple[str, Case]]:
         yield path.resolve().name, case_of_run(path)
     elif found := sorted(path.rglob(f"*{ENDING}")):
         for each in found:
-            yield case_name(each), load_case(each)
+            yield case_name(each, path), load_case(each)
     elif path.exists():
         raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
     else:
@@ -112,19 +127,10 @@ def _line(row: dict[str, Any]) -> Text:
     return words.append(f" (expected: {row['expected']})")
 
 
-def _print(row: dict[str, Any], told: Replay | None, *, alone: bool) -> None:
-    console = answers()
+def _print(row: dict[str, Any], told: Replay | None, console: Console, *, alone: bool) -> None:
     console.print(_line(row), soft_wrap=True)
     if alone and told is not None:
-        for line in str(told).splitlines()[1:]:
+        for line in told.lines[1:]:
             console.print(Text(line), soft_wrap=True)
         if told.reproduced is True and not told.same:
             console.print(Text("not the same run as the case's: the program or kazoo has changed"))
-
-
-def _exit_code(rows: Sequence[dict[str, Any]]) -> int:
-    if any(row["reproduced"] is True or row["anomaly"] for row in rows):
-        return VIOLATION
-    if errors := [row["exit_code"] for row in rows if row["error"]]:
-        return int(max(errors))
-    return UNDECIDED if any(row["reproduced"] == "unknown" for row in rows) else VALID

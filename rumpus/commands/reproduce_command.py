@@ -16,8 +16,9 @@ from rumpus.campaigns.reproducing import Reproduction, reproduce
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
-from rumpus.exit_codes import UNDECIDED, VIOLATION
+from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.project_names import names_here
+from rumpus.results.escapes import in_shell
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 
@@ -26,7 +27,10 @@ MOST_TOLD = 5
 
 
 def reproduce_command(arguments: argparse.Namespace) -> int:
-    """Reproduce a run's failure; the exit code: 1, or 3 if it was not seen in the simulation.
+    """Reproduce a run's failure; the exit code.
+
+    1 if it was seen in the simulation, else 3, or that of a run that could not be performed if that
+    is graver.
 
     Raises:
         UsageError: there is no such run, it has no such anomaly, or it cannot be performed.
@@ -62,8 +66,11 @@ def reproduce_command(arguments: argparse.Namespace) -> int:
     if case is not None:
         path = arguments.output or Path("cases") / f"{case.name()}{ENDING}"
         save_case(case, path)
-    _answer(arguments, lifted, made, case, path)
-    return UNDECIDED if case is None else VIOLATION
+    code = campaign_exit_code(
+        failed=case is not None, errors=made.error_codes, undecided=case is None
+    )
+    _answer(arguments, lifted, made, case, path, code)
+    return code
 
 
 def _print_lifted(console: Console, lifted: LiftedRun) -> None:
@@ -90,9 +97,11 @@ def _answer(
     made: Reproduction,
     case: Case | None,
     path: Path | None,
+    code: int,
 ) -> None:
     if arguments.json:
         document: dict[str, Any] = {
+            **ending(code),
             "wanted": str(lifted.seen.fingerprint),
             "reproduced": True if case is not None else "unknown",
             "runs": made.runs,
@@ -112,7 +121,7 @@ def _answer(
         _print(console, f"{shown(path)}: {case.expects}")
         for line in case.story:
             _print(console, f"  {line}")
-        _print(console, f"again: rumpus replay {shown(path)}")
+        _print(console, f"again: {in_shell(['rumpus', 'replay', shown(path)])}")
         return
     _print(console, f"not reproduced in {_runs(made.runs)} of the simulation")
     for words, counted in (

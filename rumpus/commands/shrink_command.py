@@ -8,19 +8,21 @@ import msgspec
 from rich.text import Text
 
 from rumpus.campaigns.case import Case, load_case, save_case
-from rumpus.campaigns.replaying import ENDING
+from rumpus.campaigns.replaying import ENDING, judge_replay
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_json, shown
-from rumpus.exit_codes import VALID, VIOLATION
+from rumpus.exit_codes import VIOLATION, ending
 from rumpus.project_names import names_here
 from rumpus.runs.performing import find_in_working_directory
 
 
 def shrink_command(arguments: argparse.Namespace) -> int:
-    """Shrink a case, or a run; the exit code: 1, or 0 if the failure was not seen again.
+    """Shrink a case, or a run; the exit code.
+
+    1 if the failure was seen again, or another one; 3 if nobody can tell; else 0.
 
     Raises:
         UsageError: there is no case or run, or it cannot be performed.
@@ -34,16 +36,17 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
     with processes(arguments.jobs) as executor:
         (attempt,) = attempts(executor, [given.task()])
-        if attempt.outcome is None:
-            attempt.raise_error()
-            return VALID
-        seen = attempt.outcome.find(given.expects, promised=given.promised)
+        outcome = attempt.performed()
+        seen = outcome.find(given.expects, promised=given.promised)
         if seen is None:
+            told = judge_replay(given.name(), given, outcome)
             console.print(Text(f"not seen again: {given.expects}"), soft_wrap=True)
-            _answer(arguments, None, None, 1)
-            return VALID
+            for line in told.lines[1:] if told.exit_code else ():
+                console.print(Text(line), soft_wrap=True)
+            _answer(arguments, None, None, 1, told.exit_code)
+            return told.exit_code
         shrinking = Shrinking(
-            attempt.outcome,
+            outcome,
             seen,
             executor,
             jobs=arguments.jobs,
@@ -60,13 +63,19 @@ def shrink_command(arguments: argparse.Namespace) -> int:
     )
     path = arguments.output or Path("cases") / f"{case.name()}{ENDING}"
     save_case(case, path)
-    _answer(arguments, case, path, shrinking.runs)
+    if shrinking.errors:
+        words = f"{shrinking.errors} smaller runs could not be performed: {shrinking.why}"
+        console.print(Text(words, style="yellow"), soft_wrap=True)
+    _answer(arguments, case, path, shrinking.runs, VIOLATION)
     return VIOLATION
 
 
-def _answer(arguments: argparse.Namespace, case: Case | None, path: Path | None, runs: int) -> None:
+def _answer(
+    arguments: argparse.Namespace, case: Case | None, path: Path | None, runs: int, code: int
+) -> None:
     if arguments.json:
         document: dict[str, Any] = {
+            **ending(code),
             "reproduced": case is not None,
             "case": None if path is None else str(path),
             "runs": runs,

@@ -17,7 +17,8 @@ from rumpus.campaigns.corners import Corner, Corners, small_settings
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.exit_codes import campaign_exit_code, ending
+from rumpus.results.escapes import in_file_name, in_shell
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 
@@ -54,14 +55,14 @@ class Walk:
         performed: corners that were performed.
         reached: those of them in which every frame came that a fault waited for.
         found: failures, in the order in which they were found.
-        errors: corners that could not be performed, and why.
+        errors: corners that could not be performed.
         complete: whether all corners were performed.
     """
 
     performed: int = 0
     reached: int = 0
     found: list[Failure] = field(default_factory=list)
-    errors: list[tuple[Corner, str]] = field(default_factory=list)
+    errors: list[Corner] = field(default_factory=list)
     complete: bool = False
 
     def note(self, corner: Corner) -> None:
@@ -70,7 +71,7 @@ class Walk:
         self.reached += corner.reached
         outcome = corner.branch.outcome
         if outcome is None:
-            self.errors.append((corner, corner.branch.attempt.error))
+            self.errors.append(corner)
             return
         for seen in outcome.seen:
             if not seen.promised:
@@ -90,7 +91,8 @@ class Walk:
 def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int:
     """Walk through the corners; the exit code.
 
-    1 if a promise was broken, 3 if not all corners could be performed, else 0.
+    1 if a promise was broken, else the gravest exit code of a corner that could not be performed,
+    but at least 3 if not all were performed; else 0.
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
@@ -99,6 +101,7 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
     _refuse_others(arguments)
     console = notices()
     walk = Walk()
+    interrupted = False
     began = told = time.monotonic()
     jobs = arguments.jobs or os.cpu_count() or 1
     with processes(jobs) as executor:
@@ -122,18 +125,23 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
             else:
                 walk.complete = True
         except KeyboardInterrupt:
+            interrupted = True
             console.print("interrupted", soft_wrap=True)
         finally:
             way.close()
     saved = [_save(found, arguments.cases) for found in walk.found]
+    code = campaign_exit_code(
+        failed=bool(walk.found),
+        errors=[corner.branch.attempt.exit_code for corner in walk.errors],
+        undecided=not walk.complete,
+    )
     if arguments.json:
         document = _document(corners, walk, saved, arguments.systematic)
+        document |= ending(code, interrupted=interrupted)
         print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
     else:
         _print(corners, walk, saved, answers())
-    if walk.found:
-        return VIOLATION
-    return VALID if walk.complete and not walk.errors else UNDECIDED
+    return code
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:
@@ -149,7 +157,7 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
 def _save(found: Failure, directory: Path) -> Path:
     """Write a failure's case; kind, operations and modes, which tell failures apart, name it."""
     name = "-".join([found.case.name(), *found.case.expects.operations, *found.corner.modes])
-    path = directory / f"{name}{ENDING}"
+    path = directory / f"{in_file_name(name)}{ENDING}"
     save_case(found.case, path)
     return path
 
@@ -166,7 +174,11 @@ def _document(
         "reached": walk.reached,
         "complete": walk.complete,
         "cpu_seconds": round(corners.cpu_seconds, 3),
-        "errors": [{"faults": _places(corner), "why": why} for corner, why in walk.errors],
+        "errors": [
+            {"faults": _places(corner), "why": attempt.error, "exit_code": attempt.exit_code}
+            for corner in walk.errors
+            for attempt in (corner.branch.attempt,)
+        ],
         "findings": [
             {
                 "fingerprint": str(found.case.expects),
@@ -199,10 +211,12 @@ def _print(corners: Corners, walk: Walk, saved: Sequence[Path], console: Console
         console.print(Text(f"   in {runs}; first with {where}"), soft_wrap=True)
         for line in found.case.story:
             console.print(Text(f"   {line}"), soft_wrap=True)
-        console.print(Text(f"   again:  rumpus replay {shown(path)}"), soft_wrap=True)
+        again = in_shell(["rumpus", "replay", shown(path)])
+        console.print(Text(f"   again:  {again}"), soft_wrap=True)
         console.print()
-    for corner, why in walk.errors[:5]:
+    for corner in walk.errors[:5]:
         places = " and ".join(_places(corner))
+        why = corner.branch.attempt.error
         console.print(Text(f"{places}: could not be run: {why}"), soft_wrap=True)
     console.print(_status(corners, walk), soft_wrap=True)
 

@@ -49,6 +49,22 @@ def test_what_was_changed_breaks_no_promise(recorded_run):
     assert not any(anomaly.promised for anomaly in judge_run(run)[2].anomalies)
 
 
+@pytest.mark.parametrize("json", [(), ("--json",)])
+@pytest.mark.parametrize("named", ["", "history.jsonl"])
+def test_a_sealed_run_without_its_description_is_no_history_alone(
+    rumpus, recorded_run, named, json
+):
+    run = recorded_run(turns())
+    run.record.unlink()
+    answer = rumpus("check", run.path / named, *json)
+    assert answer.code == 2
+    assert f"{run.record}: is gone, and {SEAL} says that it was there" in answer.err
+    assert rumpus("check", run.path / named, "--workload", "lock").code == 2
+    copy = run.path.parent / "history.jsonl"
+    copy.write_bytes(run.history.read_bytes())
+    assert rumpus("check", copy, "--workload", "lock", *json).code == 3
+
+
 def test_many_changes_are_counted(recorded_run):
     run = recorded_run(turns())
     for number in range(9):

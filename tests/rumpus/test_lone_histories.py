@@ -12,6 +12,7 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.results.first_record import FirstRecord
 from rumpus.results.run_directory import RunDirectory
+from rumpus.results.seal import SEAL
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.lone_history import judge_history
 from rumpus.usage_error import UsageError
@@ -168,10 +169,11 @@ def test_what_only_the_servers_logs_tell_stays_open(rumpus, alone, recorded_run)
     assert judged(rumpus, run.path)["outcome"] == "unknown"
 
 
-def test_a_run_without_its_description_is_a_history_alone(rumpus, recorded_run):
+def test_a_history_in_a_directory_of_its_own_is_a_history_alone(rumpus, recorded_run):
     recorded = told(LONE["counter"][1], first_record("counter"))
     run = recorded_run(recorded, workload="counter")
     run.record.unlink()
+    (run.path / SEAL).unlink()
     assert broken(judged(rumpus, run.path)) == {"miscount"}
 
 

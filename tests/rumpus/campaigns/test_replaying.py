@@ -1,4 +1,5 @@
 import json
+import types
 
 import msgspec
 import pytest
@@ -94,7 +95,7 @@ def test_an_error_is_no_reproduction(deadlock):
 
 
 def test_a_test_module_fails_with_the_same_words_each_time(deadlock, outcome):
-    text = as_test("lock-bare", deadlock)
+    text = as_test({"lock-bare": deadlock})
     assert len(text.splitlines()) <= 60
     module = {}
     exec(compile(text, "test_it.py", "exec"), module)
@@ -107,9 +108,22 @@ def test_a_test_module_fails_with_the_same_words_each_time(deadlock, outcome):
     assert str(judge_replay("it", deadlock, outcome)) in words
 
 
+def test_a_test_module_of_several_cases_has_a_test_of_each(deadlock):
+    other = msgspec.structs.replace(deadlock, seed=1)
+    module = {}
+    exec(compile(as_test({"a/b": deadlock, "a-b": other}), "test_it.py", "exec"), module)
+    replayed = []
+    module["rumpus"] = types.SimpleNamespace(replay=lambda text: replayed.append(text) or it)
+    it = types.SimpleNamespace(assert_not_reproduced=lambda: None)
+    module["test_a_b"]()
+    module["test_a_b_2"]()
+    seeds = [rumpus.campaigns.case.decode_case(text.encode(), "x").seed for text in replayed]
+    assert seeds == [deadlock.seed, 1]
+
+
 @pytest.mark.parametrize("text", ['"""', "\\n", "'", "é\n"])
 def test_a_test_module_can_have_any_story(deadlock, text):
     told = msgspec.structs.replace(deadlock, story=(text,))
     module = {}
-    exec(compile(as_test("x", told), "test_it.py", "exec"), module)
+    exec(compile(as_test({"x": told}), "test_it.py", "exec"), module)
     assert rumpus.campaigns.case.decode_case(module["CASE"].encode(), "x") == told

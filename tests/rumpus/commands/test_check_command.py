@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rumpus.checker.history import Op
+from rumpus.results.seal import SEAL
 from tests.checker.recorded import Recorded
 from tests.rumpus.commands.refusals import refused
 from tests.rumpus.conftest import both_at_once, turns
@@ -159,6 +160,7 @@ def test_a_hostile_record_is_refused_by_name(rumpus, recorded_run, op):
     run = recorded_run(recorded)
     refused(rumpus("check", run.path), str(run.history), "record 2", "docs/history-format.md")
     run.record.unlink()
+    (run.path / SEAL).unlink()
     refused(rumpus("check", run.path), str(run.history), "record 2")
 
 

@@ -28,11 +28,23 @@ def test_all_cases_of_a_directory_are_replayed(place, capsys):
     code, told = replayed(capsys, place)
     rows = {row["case"]: row for row in told["cases"]}
     assert code == 1
-    assert rows["fails"]["reproduced"] is True
-    assert rows["fails"]["verdict"] == "reproduced"
-    assert rows["holds"]["reproduced"] is False
-    assert rows["wrong"]["reproduced"] == "unknown"
-    assert "unknown recipe 'none'" in rows["wrong"]["error"]
+    assert rows["good/fails"]["reproduced"] is True
+    assert rows["good/fails"]["verdict"] == "reproduced"
+    assert rows["good/holds"]["reproduced"] is False
+    assert rows["wrong/wrong"]["reproduced"] == "unknown"
+    assert "unknown recipe 'none'" in rows["wrong/wrong"]["error"]
+
+
+def test_cases_of_one_name_in_two_folders_are_two_cases(tmp_path, capsys):
+    wrong = json.loads(DEADLOCK) | {"settings": {"workload": "lock", "recipe": "none"}}
+    for name in ("lock", "election"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "one.case.json").write_text(json.dumps(wrong))
+    _, told = replayed(capsys, tmp_path)
+    assert [row["case"] for row in told["cases"]] == ["election/one", "lock/one"]
+    assert main(["replay", str(tmp_path), "--as-test"]) == 0
+    text = capsys.readouterr().out
+    assert ("def test_election_one():" in text, "def test_lock_one():" in text) == (True, True)
 
 
 @pytest.mark.parametrize(("name", "code"), [("good/holds", 0), ("wrong/wrong", 2)])
