@@ -167,11 +167,16 @@ class Requirement(msgspec.Struct):
 
 
 class CheckResult(msgspec.Struct, kw_only=True):
-    """What one checker found. ``unknown`` holds its reasons why something cannot be decided."""
+    """What one checker found. ``unknown`` holds its reasons why something cannot be decided.
+
+    ``unjudged`` says what it could not look at. That does not change the verdict, and is told with
+    it.
+    """
 
     name: str
     anomalies: list[Anomaly] = msgspec.field(default_factory=list)
     unknown: list[str] = msgspec.field(default_factory=list)
+    unjudged: list[str] = msgspec.field(default_factory=list)
     intervals: list[Interval] = msgspec.field(default_factory=list)
     requirements: list[Requirement] = msgspec.field(default_factory=list)
     stats: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -200,6 +205,11 @@ class Verdict(msgspec.Struct, kw_only=True):
     def stats(self, check: str) -> dict[str, Any]:
         """The ``stats`` of the check of that name; empty if there is none."""
         return next((each.stats for each in self.checks if each.name == check), {})
+
+    @property
+    def unjudged(self) -> list[str]:
+        """What the verdict does not speak of, in sentences."""
+        return [what for check in self.checks for what in check.unjudged]
 
     @property
     def anomalies(self) -> list[Anomaly]:

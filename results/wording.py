@@ -39,6 +39,12 @@ def headline(verdict: Verdict) -> str:
     return f"{verdict.outcome.capitalize()}: {_HEADLINES[verdict.outcome]}"
 
 
+def remarks(verdict: Verdict, history: History) -> list[str]:
+    """What is told with the verdict, a line each: why it is not valid, and what it leaves out."""
+    left_out = [f"Not judged: {what}" for what in verdict.unjudged]
+    return [*verdict.reasons, *left_out, *filter(None, [incompleteness(history)])]
+
+
 def incompleteness(history: History) -> str | None:
     """A remark about a history whose end is missing; None if it is complete."""
     if not history.truncated:

@@ -11,7 +11,7 @@ from rumpus.checker.history import History
 from rumpus.checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, Verdict
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.record import RunRecord
-from rumpus.results.wording import fails_run, headline, incompleteness, milliseconds
+from rumpus.results.wording import fails_run, headline, milliseconds, remarks
 
 _MOST_ANOMALIES = 50
 _DECLARATION = b"<?xml version='1.0' encoding='utf-8'?>\n"
@@ -38,7 +38,7 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
         suite.set(plural, str(len(suite.findall(f"testcase/{outcome}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("skipped", "0")
-    lines = [headline(verdict), *verdict.reasons, *filter(None, [incompleteness(history)])]
+    lines = [headline(verdict), *remarks(verdict, history)]
     lines.append(f"run again: {record.command_line()}")
     ET.SubElement(suite, "system-out").text = "\n".join(lines)
     suites = ET.Element("testsuites")

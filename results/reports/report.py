@@ -20,7 +20,7 @@ from rumpus.results.pictures.timeline import Timeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
-from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.results.wording import SYMBOLS, headline, milliseconds, remarks, seconds
 
 _PICTURE_BYTES = 4_000_000
 _MOST_OF_A_KIND = 10
@@ -154,7 +154,7 @@ def render_report(
         run=shlex.quote(results.run),
         symbol=SYMBOLS[verdict.outcome],
         headline=headline(verdict),
-        incompleteness=incompleteness(history),
+        remarks=remarks(verdict, history),
         duration=seconds(history.end - history.start),
         overview=overview,
         likelihood=_curve(record, history, lanes, likelihood, drawing),

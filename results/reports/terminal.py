@@ -12,7 +12,7 @@ from rumpus.checker.verdict import ANOMALIES, Verdict
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
-from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.results.wording import SYMBOLS, headline, milliseconds, remarks, seconds
 
 _STYLES = {"valid": "green", "violation": "red", "unknown": "yellow", "inconclusive": "yellow"}
 
@@ -29,8 +29,7 @@ def print_verdict(
     style = _STYLES[verdict.outcome]
     line = f"{SYMBOLS[verdict.outcome]} {headline(verdict)}"
     console.print(Text(line, style=f"bold {style}"))
-    remarks = [*verdict.reasons, *filter(None, [incompleteness(history)])]
-    for remark in remarks:
+    for remark in remarks(verdict, history):
         console.print(Padding(Text(remark, style=style), (0, 0, 0, 2), expand=False))
     if results.story:
         console.print(Text("what happened:"))

@@ -54,12 +54,6 @@ class OwnLock(OwnRecipe):
         self.node: str | None = None
 
     @classmethod
-    def unseen(cls, factory: Any, promises: Promises) -> frozenset[str]:
-        """Two owners at once on the servers, where nobody says which znodes own."""
-        told = has(factory, "line") or cls.assumed_line_of(promises, "").kind != "unknown"
-        return frozenset() if told else frozenset({"double-grant"})
-
-    @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:
         """How the belief is told, and what of the promised order and tokens cannot be judged."""
         notes = []
@@ -68,10 +62,10 @@ class OwnLock(OwnRecipe):
                 f"It has no `{cls.belief_names[0]}`: its client is taken to believe that it holds "
                 "from the grant to the release, or until kazoo reports LOST."
             )
-        if cls.unseen(factory, promises):
+        if not has(factory, "line") and cls.assumed_line_of(promises, "").kind == "unknown":
             notes.append(
-                "It has no `line`: by the servers' logs only sessions are judged, not who owned it "
-                "(double-grant), and no wake-ups."
+                "It has no `line`: who owned it (double-grant) is read from the servers' logs by "
+                "the znodes that its grants make."
             )
         if promises.tokens and not has(factory, "token"):
             notes.append("It has no `token`, so no tokens are judged.")
