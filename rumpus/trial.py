@@ -107,12 +107,23 @@ class Result:
         if self.outcome != "valid":
             raise TrialFailed(str(self))
 
+    def hazards_in_words(self) -> list[str]:
+        """A line for each kind of hazard: how many there were, and the first."""
+        kinds: dict[str, list[Anomaly]] = {}
+        for anomaly in self.hazards:
+            kinds.setdefault(anomaly.kind, []).append(anomaly)
+        return [
+            f"hazard, not promised: {kind}: {len(found)}, the first: {found[0].description}"
+            for kind, found in kinds.items()
+        ]
+
     def __str__(self) -> str:
         """The verdict with its reasons, the story, what was judged, and how to see it again."""
         count = len(self.runs)
         lines = [f"{self.outcome}: seed {self.seed}, run {count} of this trial"]
         lines += [f"  {reason}" for reason in self.reasons]
         lines += [f"  Not judged: {what}" for what in self.unjudged]
+        lines += [f"  {told}" for told in self.hazards_in_words()]
         if self.story:
             lines += ["", "what happened:", *(f"  {line}" for line in self.story)]
         if self.notes:

@@ -8,7 +8,7 @@ not pass, and do not say that the recipe is wrong.
 from xml.etree import ElementTree as ET
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, Verdict
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, Verdict, meaning_of
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.record import RunRecord
 from rumpus.results.wording import fails_run, headline, milliseconds, remarks
@@ -54,7 +54,9 @@ def _add_check(suite: ET.Element, name: str, check: CheckResult, record: RunReco
     hazards = [a for a in check.anomalies if not fails_run(a, strict=record.strict)]
     if failures:
         kinds = sorted({anomaly.kind for anomaly in failures})
-        message = "; ".join(f"{kind}: {ANOMALIES.get(kind, 'an anomaly')}" for kind in kinds)
+        message = "; ".join(
+            f"{kind}: {meaning_of(kind, [check]) or 'an anomaly'}" for kind in kinds
+        )
         _add_outcome(case, "failure", ", ".join(kinds), message, _listed(failures))
     elif check.unknown:
         text = "\n".join(check.unknown)

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rumpus.checker.history import History, Op, load_began
-from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
+from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
@@ -229,7 +229,7 @@ def _groups(
             FindingGroup(
                 kind=kind,
                 promised=promised,
-                meaning=ANOMALIES.get(kind, ""),
+                meaning=verdict.meaning(kind),
                 count=len(anomalies),
                 longest=milliseconds(max(lengths, default=None)),
                 findings=[

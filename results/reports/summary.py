@@ -3,7 +3,7 @@
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.checker.verdict import Verdict
 from rumpus.results.escapes import fenced, in_markdown
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
@@ -30,7 +30,7 @@ def summary(record: RunRecord, history: History, verdict: Verdict, results: Resu
         duration=seconds(history.end - history.start),
         record=record,
         results=results,
-        meanings=ANOMALIES,
+        meaning=verdict.meaning,
         measures=measure_lines(results.measures),
         versions=version_line(results.versions),
     )

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.checker.verdict import Verdict
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
@@ -36,7 +36,7 @@ def print_verdict(
         for told in results.story:
             console.print(Text(f"  {told}"), soft_wrap=True)
     if results.anomalies:
-        console.print(_anomalies(results))
+        console.print(_anomalies(results, verdict))
     if results.requirements:
         console.print(_exercise(results))
     if results.faults:
@@ -56,7 +56,7 @@ def print_verdict(
         console.print(Text(f"report:     {report}", style="bold"), soft_wrap=True)
 
 
-def _anomalies(results: ResultsDocument) -> Table:
+def _anomalies(results: ResultsDocument, verdict: Verdict) -> Table:
     table = _table("anomaly", "", "count>", "longest>", "meaning")
     for anomaly in results.anomalies:
         promise = Text("violation", "bold red") if anomaly.promised else Text("hazard", "yellow")
@@ -65,7 +65,7 @@ def _anomalies(results: ResultsDocument) -> Table:
             promise,
             f"{anomaly.count:,}",
             milliseconds(anomaly.longest_ms),
-            Text(ANOMALIES.get(anomaly.kind, "")),
+            Text(verdict.meaning(anomaly.kind)),
         )
     return table
 

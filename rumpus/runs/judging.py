@@ -124,6 +124,7 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             system=record.system,
             path=workload.path,
             session_timeout=record.session_timeout,
+            damaged=damaged,
         ),
         questions=[
             *_of_evidence(changed, unread, found),
@@ -195,6 +196,8 @@ def held_to(
     if kind is None or kind.promises == promises:
         return promises, []
     here, told = kind.promises.prevents, promises.prevents
+    if workload.is_own and here <= told:
+        return promises, []  # the run may have been told to hold it to more (`--promise`)
     words = [
         *(f"{name} is missing" for name in sorted(here - told)),
         *(f"{name} is added" for name in sorted(told - here)),
