@@ -10,7 +10,8 @@ What is read of the object, and what is done where it lacks it:
 - ``held``: an attribute or a method, whether it believes that it holds. Without it the client
   believes so from the moment at which ``acquire`` says yes, in whatever session that answer came.
   It ceases to when it calls ``release``, or when kazoo reports LOST after that moment. SUSPENDED
-  says nothing of the grant, so a recipe that wants it heeded has ``held``.
+  says nothing of the grant, so a recipe that wants it heeded has ``held``. An error of kazoo is a
+  no. It is asked at any moment, on kazoo's connection thread, too, so it must send no requests.
 - ``token``: a number that grows from grant to grant. Without it there are no tokens.
 - ``node``: the path of its own znode, or its last part. Without it the order of grants is judged
   by the ephemeral child of the lock's path that belongs to the client's session.
@@ -162,7 +163,10 @@ class OwnLock(OwnRecipe):
         """Whether the client believes that it holds; see the module."""
         if self._made is None:
             return False
-        told = attribute(self.subject, self.belief_names)
+        try:
+            told = attribute(self.subject, self.belief_names)
+        except (KazooException, *TIMEOUTS):
+            return False
         if told is not None:
             return bool(told)
         return self._answer is not None and not self._answer.lost
