@@ -101,6 +101,18 @@ def test_a_case_may_expect_it():
     assert replay(decode_case(case.to_json(), "the case")).reproduced is True
 
 
+@pytest.mark.usefixtures("no_engine")
+def test_the_list_tells_what_it_declares(rumpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = '[tool.rumpus.workloads]\nlimits = "tests.rumpus.trials.limits:HazardousLimits"\n'
+    (tmp_path / "pyproject.toml").write_text(named)
+    found = json.loads(rumpus("list", "--json").out)["own"]
+    (summary,) = [each["summary"] for each in found if each["name"] == "limits"]
+    assert summary.endswith(
+        "; reports over-limit (more were inside than may be); hazards unless promised: over-limit"
+    )
+
+
 def ours(_):
     return CheckResult(name="ours")
 
