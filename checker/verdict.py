@@ -173,11 +173,20 @@ class Requirement(msgspec.Struct):
 
 
 class CheckResult(msgspec.Struct, kw_only=True):
-    """What one checker found. ``unknown`` holds its reasons why something cannot be decided."""
+    """What one checker found. ``unknown`` holds its reasons why something cannot be decided.
+
+    ``unjudged`` says what it could not look at. That does not change the verdict, and is told with
+    it. ``always`` are kinds of anomaly that are violations in this check whatever the recipe
+    promises: those of a user's own check. ``meanings`` says what kinds mean that are not in
+    ``ANOMALIES``.
+    """
 
     name: str
     anomalies: list[Anomaly] = msgspec.field(default_factory=list)
     unknown: list[str] = msgspec.field(default_factory=list)
+    unjudged: list[str] = msgspec.field(default_factory=list)
+    always: list[str] = msgspec.field(default_factory=list)
+    meanings: dict[str, str] = msgspec.field(default_factory=dict)
     intervals: list[Interval] = msgspec.field(default_factory=list)
     requirements: list[Requirement] = msgspec.field(default_factory=list)
     stats: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -210,6 +219,15 @@ class Verdict(msgspec.Struct, kw_only=True):
         """The ``stats`` of the check of that name; empty if there is none."""
         return next((each.stats for each in self.checks if each.name == check), {})
 
+    def meaning(self, kind: str) -> str:
+        """What a kind of anomaly means, in one line; empty if nobody says."""
+        return meaning_of(kind, self.checks)
+
+    @property
+    def unjudged(self) -> list[str]:
+        """What the verdict does not speak of, in sentences."""
+        return [what for check in self.checks for what in check.unjudged]
+
     @property
     def anomalies(self) -> list[Anomaly]:
         """All anomalies: promised ones (violations) first, then hazards, each in order of time."""
@@ -217,15 +235,22 @@ class Verdict(msgspec.Struct, kw_only=True):
         return sorted(found, key=lambda a: (not a.promised, a.start))
 
 
+def meaning_of(kind: str, checks: Iterable[CheckResult]) -> str:
+    """What a kind of anomaly means, by rumpus or by the checks; empty if nobody says."""
+    told = (check.meanings[kind] for check in checks if kind in check.meanings)
+    return ANOMALIES.get(kind) or next(told, "")
+
+
 def judge(
     checks: Iterable[CheckResult], prevents: Iterable[str], *, strict: bool = False
 ) -> Verdict:
     """Judge what the checkers found by what the recipe promises.
 
-    An anomaly that the recipe promises to prevent is a violation, and a violation decides the
-    verdict. With ``strict`` a hazard counts as a violation too, except ``fenced``, which shows
-    that the fence works. Without violations the verdict is unknown if a checker could not decide
-    something, else inconclusive if too little happened, else valid.
+    An anomaly that the recipe promises to prevent, or that a check always counts (``always``), is a
+    violation, and a violation decides the verdict. With ``strict`` a hazard counts as a violation
+    too, except ``fenced``, which shows that the fence works. Without violations the verdict is
+    unknown if a checker could not decide something, else inconclusive if too little happened, else
+    valid.
 
     Args:
         checks: the findings; their anomalies get ``promised`` set.
@@ -237,12 +262,12 @@ def judge(
     counts: dict[str, int] = {}
     for check in checks:
         for anomaly in check.anomalies:
-            anomaly.promised = anomaly.kind in promised
+            anomaly.promised = anomaly.kind in promised or anomaly.kind in check.always
             if anomaly.promised or (strict and anomaly.kind != "fenced"):
                 counts[anomaly.kind] = counts.get(anomaly.kind, 0) + 1
     if counts:
         reasons = [
-            f"{kind}: {count} ({ANOMALIES.get(kind, 'found by a check of your own')})"
+            f"{kind}: {count} ({meaning_of(kind, checks) or 'found by a check of your own'})"
             for kind, count in counts.items()
         ]
         blamed: Blamed = "servers" if OF_SERVERS & promised & counts.keys() else "recipe"

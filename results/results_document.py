@@ -61,6 +61,7 @@ class CheckFindings(msgspec.Struct, kw_only=True):
     name: str
     anomalies: list[Anomaly]
     unknown: list[str]
+    unjudged: list[str]
     stats: dict[str, Any]
 
 
@@ -162,6 +163,7 @@ def results_document(
                 name=check.name,
                 anomalies=check.anomalies,
                 unknown=check.unknown,
+                unjudged=check.unjudged,
                 stats=check.stats,
             )
             for check in verdict.checks

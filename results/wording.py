@@ -59,6 +59,17 @@ def _rests_on_little(verdict: Verdict) -> list[str]:
     return [f"but {share.replace('%', ' %')}: {ended}"]
 
 
+def remarks(verdict: Verdict, history: History) -> list[str]:
+    """What is told with the verdict, a line each: why it is not valid, and what it leaves out."""
+    left_out = [f"Not judged: {what}" for what in verdict.unjudged]
+    return [
+        *verdict.reasons,
+        *left_out,
+        *verdict.notes,
+        *filter(None, [incompleteness(history)]),
+    ]
+
+
 def incompleteness(history: History) -> str | None:
     """A remark about a history whose end is missing; None if it is complete."""
     if not history.truncated:

@@ -22,6 +22,9 @@ import pytest
 
 OPTIONS = ("ensemble", "seeds", "seed", "time-limit", "kazoo", "runs")
 
+HAZARD = "rumpus_hazard"
+"""The property of a test for what a trial's verdict does not count, a line each."""
+
 SAY_ALL = frozenset(
     {
         "rumpus.harness.ensemble.EnvironmentRefusal",
@@ -166,6 +169,8 @@ class Trials:
         ]
         if result.report is not None:
             self._properties.append(("rumpus_report", str(result.report)))
+        beside = [f"Not judged: {what}" for what in result.unjudged] + result.hazards_in_words()
+        self._properties += [(HAZARD, told) for told in beside]
         return result
 
 
@@ -189,6 +194,23 @@ def zookeeper(request: pytest.FixtureRequest) -> Iterator[Any]:
         options["ensemble"] = ensemble
     with started(**options) as servers:
         yield servers
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print hazards, and what was not judged: a test that passed would not show them."""
+    told = {
+        report.nodeid: lines
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        and (lines := [value for name, value in report.user_properties if name == HAZARD])
+    }
+    if told:
+        terminalreporter.section("rumpus: hazards")
+        for test, lines in told.items():
+            terminalreporter.write_line(test)
+            for line in lines:
+                terminalreporter.write_line(f"  {line}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -66,6 +66,7 @@ class Result:
         runs: each run, in order of seeds. After the first violation there are no more.
         anomalies: broken promises of the violating run.
         hazards: anomalies that nobody promised to prevent, of the last run.
+        unjudged: what the last run's verdict does not speak of, in words.
         story: what led to the first broken promise, line by line.
         report: the violating run's report; None if no run broke a promise.
         command: repeats the violating run; else the last one.
@@ -78,6 +79,7 @@ class Result:
     runs: Sequence[SeedResult]
     anomalies: Sequence[Anomaly] = ()
     hazards: Sequence[Anomaly] = ()
+    unjudged: Sequence[str] = ()
     story: Sequence[str] = ()
     report: Path | None = None
     command: str = ""
@@ -105,11 +107,23 @@ class Result:
         if self.outcome != "valid":
             raise TrialFailed(str(self))
 
+    def hazards_in_words(self) -> list[str]:
+        """A line for each kind of hazard: how many there were, and the first."""
+        kinds: dict[str, list[Anomaly]] = {}
+        for anomaly in self.hazards:
+            kinds.setdefault(anomaly.kind, []).append(anomaly)
+        return [
+            f"hazard, not promised: {kind}: {len(found)}, the first: {found[0].description}"
+            for kind, found in kinds.items()
+        ]
+
     def __str__(self) -> str:
         """The verdict with its reasons, the story, what was judged, and how to see it again."""
         count = len(self.runs)
         lines = [f"{self.outcome}: seed {self.seed}, run {count} of this trial"]
         lines += [f"  {reason}" for reason in self.reasons]
+        lines += [f"  Not judged: {what}" for what in self.unjudged]
+        lines += [f"  {told}" for told in self.hazards_in_words()]
         if self.story:
             lines += ["", "what happened:", *(f"  {line}" for line in self.story)]
         if self.notes:
@@ -307,6 +321,7 @@ def run(  # noqa: D417 - callers do not give `names`
         runs=done,
         anomalies=[each for each in verdict.anomalies if each.promised],
         hazards=[each for each in verdict.anomalies if not each.promised],
+        unjudged=verdict.unjudged,
         story=results.story if violation else (),
         report=directory.report if violation else None,
         command=record.command_line(),

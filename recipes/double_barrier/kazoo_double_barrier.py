@@ -35,7 +35,6 @@ class KazooDoubleBarrier(DoubleBarrier):
         super().__init__(client, path, parties, grace=grace)
         self._theirs: TheirDoubleBarrier | None = None
         self._since: Session | None = None
-        self._session_id: int | None = None
 
     @property
     def inside(self) -> bool:
@@ -44,24 +43,23 @@ class KazooDoubleBarrier(DoubleBarrier):
 
     @property
     def session(self) -> int | None:
-        """The session in which kazoo entered."""
-        return self._session_id
+        """The session in which kazoo said that it had entered; None without one."""
+        return None if self._since is None else self._since.begun_in
 
     def enter(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - kazoo has none
         """Enter, however long that takes.
 
         Raises:
-            OutcomeUnknown: kazoo gave up, or its session ended on the way in.
+            OutcomeUnknown: kazoo gave up.
         """
         self._forget()
-        since = Session(self._client)
         theirs = TheirDoubleBarrier(self._client, self._path, self._parties)
         theirs.enter()
-        if not theirs.participating or since.lost:
-            since.close()
+        if not theirs.participating:
             self._clean_up(theirs)
-            raise OutcomeUnknown(f"{self._path}: kazoo could not enter, or lost its session")
-        self._theirs, self._since, self._session_id = theirs, since, since.id
+            raise OutcomeUnknown(f"{self._path}: kazoo could not enter")
+        # Its user is inside from now on, whatever sessions kazoo has gone through to get here.
+        self._theirs, self._since = theirs, Session(self._client)
         return True
 
     def _clean_up(self, theirs: TheirDoubleBarrier) -> None:

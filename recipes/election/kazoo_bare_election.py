@@ -29,7 +29,7 @@ class KazooBareElectionContest(KazooElectionContest):
         term.decided.wait(timeout)
         if term.elected:
             if not self._confirmed(term):
-                term.node, term.session_id = self._node_of(term), term.session.id
+                term.node, term.session_id = self._node_of(term), term.session.begun_in
             return term
         term.end()
         self._strike(term)

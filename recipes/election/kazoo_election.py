@@ -18,7 +18,7 @@ from rumpus.recipes.election.contest_election import ContestElection
 from rumpus.recipes.lock.kazoo_lock import KazooContest, KazooEntry
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Promises
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import LONGEST_REQUEST, Unanswered
+from rumpus.recipes.requests.session import LONGEST_REQUEST, Session, Unanswered
 
 
 class Term(KazooEntry):
@@ -26,6 +26,7 @@ class Term(KazooEntry):
 
     def __init__(self, client: KazooClient, election: Election) -> None:
         super().__init__(client, election.lock, election.lock.prefix)
+        self._client = client
         self._election = election
         self._over = threading.Event()
         self._elected = False
@@ -46,6 +47,9 @@ class Term(KazooEntry):
             self.decided.set()
 
     def _lead(self) -> None:
+        # The user leads from now on, whatever sessions kazoo has gone through to get here.
+        self.session.close()
+        self.session = Session(self._client)
         self._elected = True
         self.decided.set()
         self._over.wait()

@@ -29,19 +29,17 @@ class KazooBareContest(KazooContest):
             LockUnknown: kazoo raised an error, which does not say whether a node is left.
         """
         lock = self._new_lock()
-        entry = self._entry_of(lock)
         blocking = timeout is None or timeout >= TRY
         try:
             granted = lock.acquire(blocking=blocking, timeout=timeout if blocking else None)
         except LockTimeout:
-            granted = False
+            return None
         except KazooException as error:
-            self._strike(entry)
             raise LockUnknown(f"{self._path}: {type(error).__name__} {error}") from error
         if not granted:
-            self._strike(entry)
             return None
-        entry.node, entry.session_id = self._node_of(entry), entry.session.id
+        entry = self._entry_of(lock)
+        entry.node, entry.session_id = self._node_of(entry), entry.session.begun_in
         return entry
 
     def leave(self, entry: Entry) -> None:

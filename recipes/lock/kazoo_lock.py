@@ -39,7 +39,9 @@ KAZOO_NOTES: Final = (
 class KazooEntry(Entry):
     """The entry of one kazoo object, a lock or a semaphore.
 
-    Unlike other entries it may outlive a session. ``mark`` is the prefix of kazoo's node names.
+    It is made once kazoo has answered. Kazoo goes through as many sessions as it takes until then,
+    and its users believe what it answers, so the entry's session is that of the answer. ``mark`` is
+    the prefix of kazoo's node names.
     """
 
     def __init__(self, client: KazooClient, lock: Any, mark: str) -> None:

@@ -50,6 +50,9 @@ class Session:
     def __init__(self, client: KazooClient) -> None:
         self._client = client
         self._lost = False
+        # kazoo's `client_id` is None while the client is not connected.
+        self.begun_in: int | None = client._session_id or None  # noqa: SLF001
+        """Its id (signed 64 bits), connected or not; None if there was no session then."""
         self._enqueueing = threading.Lock()
         self.wake = threading.Event()
         """Set on every change of the connection; recipes set it on other news too."""

@@ -8,10 +8,10 @@ not pass, and do not say that the recipe is wrong.
 from xml.etree import ElementTree as ET
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, Verdict
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, Verdict, meaning_of
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.record import RunRecord
-from rumpus.results.wording import fails_run, headline, incompleteness, milliseconds
+from rumpus.results.wording import fails_run, headline, milliseconds, remarks
 
 _MOST_ANOMALIES = 50
 _DECLARATION = b"<?xml version='1.0' encoding='utf-8'?>\n"
@@ -38,8 +38,7 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
         suite.set(plural, str(len(suite.findall(f"testcase/{outcome}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("skipped", "0")
-    lines = [headline(verdict), *verdict.reasons, *verdict.notes]
-    lines += filter(None, [incompleteness(history)])
+    lines = [headline(verdict), *remarks(verdict, history)]
     lines.append(f"run again: {record.command_line()}")
     ET.SubElement(suite, "system-out").text = "\n".join(lines)
     suites = ET.Element("testsuites")
@@ -55,7 +54,9 @@ def _add_check(suite: ET.Element, name: str, check: CheckResult, record: RunReco
     hazards = [a for a in check.anomalies if not fails_run(a, strict=record.strict)]
     if failures:
         kinds = sorted({anomaly.kind for anomaly in failures})
-        message = "; ".join(f"{kind}: {ANOMALIES.get(kind, 'an anomaly')}" for kind in kinds)
+        message = "; ".join(
+            f"{kind}: {meaning_of(kind, [check]) or 'an anomaly'}" for kind in kinds
+        )
         _add_outcome(case, "failure", ", ".join(kinds), message, _listed(failures))
     elif check.unknown:
         text = "\n".join(check.unknown)

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rumpus.checker.history import History, Op, load_began
-from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
+from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines, in_shell
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
@@ -19,7 +19,7 @@ from rumpus.results.pictures.timeline import Timeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
-from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.results.wording import SYMBOLS, headline, milliseconds, remarks, seconds
 
 _PICTURE_BYTES = 4_000_000
 _MOST_OF_A_KIND = 10
@@ -153,7 +153,7 @@ def render_report(
         run=in_shell([results.run]),
         symbol=SYMBOLS[verdict.outcome],
         headline=headline(verdict),
-        incompleteness=incompleteness(history),
+        remarks=remarks(verdict, history),
         duration=seconds(history.end - history.start),
         overview=overview,
         likelihood=_curve(record, history, lanes, likelihood, drawing),
@@ -228,7 +228,7 @@ def _groups(
             FindingGroup(
                 kind=kind,
                 promised=promised,
-                meaning=ANOMALIES.get(kind, ""),
+                meaning=verdict.meaning(kind),
                 count=len(anomalies),
                 longest=milliseconds(max(lengths, default=None)),
                 findings=[

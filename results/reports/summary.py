@@ -3,12 +3,12 @@
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.checker.verdict import Verdict
 from rumpus.results.escapes import fenced, in_markdown
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
-from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.results.wording import SYMBOLS, headline, milliseconds, remarks, seconds
 
 
 def summary(record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument) -> str:
@@ -26,11 +26,11 @@ def summary(record: RunRecord, history: History, verdict: Verdict, results: Resu
     return environment.get_template("summary.md.j2").render(
         symbol=SYMBOLS[verdict.outcome],
         headline=headline(verdict),
-        incompleteness=incompleteness(history),
+        remarks=remarks(verdict, history),
         duration=seconds(history.end - history.start),
         record=record,
         results=results,
-        meanings=ANOMALIES,
+        meaning=verdict.meaning,
         measures=measure_lines(results.measures),
         versions=version_line(results.versions),
     )

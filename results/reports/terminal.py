@@ -8,12 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.checker.verdict import Verdict
 from rumpus.results.escapes import escaped
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
-from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.results.wording import SYMBOLS, headline, milliseconds, remarks, seconds
 
 _STYLES = {"valid": "green", "violation": "red", "unknown": "yellow", "inconclusive": "yellow"}
 
@@ -30,17 +30,14 @@ def print_verdict(
     style = _STYLES[verdict.outcome]
     line = f"{SYMBOLS[verdict.outcome]} {headline(verdict)}"
     console.print(Text(line, style=f"bold {style}"))
-    remarks = [*verdict.reasons, *filter(None, [incompleteness(history)])]
-    for remark in remarks:
+    for remark in remarks(verdict, history):
         console.print(Padding(Text(escaped(remark), style=style), (0, 0, 0, 2), expand=False))
-    for note in verdict.notes:
-        console.print(Padding(Text(escaped(note), style="dim"), (0, 0, 0, 2), expand=False))
     if results.story:
         console.print(Text("what happened:"))
         for told in results.story:
             console.print(Text(f"  {told}"), soft_wrap=True)
     if results.anomalies:
-        console.print(_anomalies(results))
+        console.print(_anomalies(results, verdict))
     if results.requirements:
         console.print(_exercise(results))
     if results.faults:
@@ -60,7 +57,7 @@ def print_verdict(
         console.print(Text(f"report:     {report}", style="bold"), soft_wrap=True)
 
 
-def _anomalies(results: ResultsDocument) -> Table:
+def _anomalies(results: ResultsDocument, verdict: Verdict) -> Table:
     table = _table("anomaly", "", "count>", "longest>", "meaning")
     for anomaly in results.anomalies:
         promise = Text("violation", "bold red") if anomaly.promised else Text("hazard", "yellow")
@@ -69,7 +66,7 @@ def _anomalies(results: ResultsDocument) -> Table:
             promise,
             f"{anomaly.count:,}",
             milliseconds(anomaly.longest_ms),
-            Text(ANOMALIES.get(anomaly.kind, "")),
+            Text(verdict.meaning(anomaly.kind)),
         )
     return table
 

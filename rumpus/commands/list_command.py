@@ -27,6 +27,7 @@ from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.usage_error import UsageError
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_recipe import NotFound
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
@@ -148,7 +149,7 @@ def _summary(names: Names, named: Named) -> str:
     """What something is, in a line; for a recipe, what it promises."""
     found = load(named)
     if named.kind == "workloads":
-        return find_workload(named.reference).summary
+        return _workload_summary(find_workload(named.reference))
     if named.kind == "faults":
         return str(register(found, named.reference).summary)
     if named.kind == "models":
@@ -157,6 +158,14 @@ def _summary(names: Names, named: Named) -> str:
     workload = find_workload(names.workload(named.workload))
     recipe = workload.recipe_of(named.reference, named.promises)
     return f"prevents {', '.join(sorted(recipe.promises.prevents))}"
+
+
+def _workload_summary(workload: Workload) -> str:
+    """What its clients do, and the kinds of anomaly that its own checks report."""
+    kinds = [f"{kind} ({meaning})" for kind, meaning in workload.anomalies.items()]
+    reports = f"; reports {', '.join(kinds)}" if kinds else ""
+    hazards = ", ".join(sorted(workload.hazards))
+    return workload.summary + reports + (f"; hazards unless promised: {hazards}" if hazards else "")
 
 
 def docker_faults() -> dict[str, Availability]:

@@ -138,6 +138,7 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             path=workload.path,
             session_timeout=record.session_timeout,
             lossy=_LYING_DISK in record.nemesis,
+            damaged=damaged,
         ),
         questions=[
             *_of_evidence(changed, unread, found),
@@ -204,6 +205,8 @@ def held_to(
     if kind is None or kind.promises == promises:
         return promises, []
     here, told = kind.promises.prevents, promises.prevents
+    if workload.is_own and here <= told:
+        return promises, []  # the run may have been told to hold it to more (`--promise`)
     words = [
         *(f"{name} is missing" for name in sorted(here - told)),
         *(f"{name} is added" for name in sorted(told - here)),
@@ -348,7 +351,7 @@ def judge_evidence(
     if final_phase(evidence.history) is None:
         asked = Requirement("final phase, to ask who can proceed", 1, 0)
         open_questions.append(CheckResult(name="final phase", requirements=[asked]))
-    if not evidence.lossy:
+    if not (evidence.lossy or evidence.damaged):
         promised |= OF_SERVERS
     checks = [*questions, *servers, *verdict.checks, *open_questions]
     leave_undecided(evidence.history, checks, TIMED if evidence.strict else promised & TIMED)

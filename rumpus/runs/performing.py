@@ -313,7 +313,7 @@ def find_fault(reference: str) -> type[Fault[Any]]:
 
 def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe]:
     """The recipe that is put on trial, if it can be with these options."""
-    if settings.promise and not is_reference(name):
+    if settings.promise and not is_reference(name) and not workload.is_own:
         raise UsageError(
             f"--promise is for recipes of your own (package.module:Name); what {name} promises is "
             "known: see `rumpus list`"

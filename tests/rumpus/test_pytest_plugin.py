@@ -15,6 +15,7 @@ from tests.rumpus.campaigns.conftest import DEADLOCK
 
 ROOT = Path(__file__).parents[2]
 LOCKS = (Path(__file__).parent / "trials" / "outsiders_locks.py").read_text()
+LIMITS = (Path(__file__).parent / "trials" / "limits.py").read_text()
 
 
 @pytest.fixture
@@ -71,6 +72,22 @@ def test_properties_make_no_warning(pytest_in, tmp_path):
     assert done.returncode == 0, done.stdout
     case = ET.parse(tmp_path / "junit.xml").find(".//testcase")
     assert "rumpus_command" in {each.get("name") for each in case.iter("property")}
+
+
+def test_hazards_are_printed_although_the_test_passes(pytest_in, tmp_path):
+    (tmp_path / "mylimits.py").write_text(LIMITS)
+    test = """
+        from mylimits import HazardousLimits
+
+        def test_my_limiter(rumpus):
+            options = {"time_limit": 1, "clients": 4, "nemesis": [], "session_timeout": 1.0}
+            rumpus.run(HazardousLimits, "limits-nothing", **options).assert_valid()
+        """
+    done = pytest_in(test)
+    assert done.returncode == 0, done.stdout
+    section = done.stdout.partition("rumpus: hazards")[2]
+    assert "test_mine.py::test_my_limiter\n  hazard, not promised: over-limit: " in section
+    assert "the first: 3 clients were inside" in section
 
 
 def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):

@@ -4,9 +4,10 @@ Shared by locks, semaphores and elections, which differ mostly in the names of t
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS
+from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
@@ -14,11 +15,15 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
+from rumpus.recipes.promises import Line
 from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, counted
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+
+if TYPE_CHECKING:
+    from rumpus.checker.exclusion.derived_line import DerivedLine
 
 LONG_PATIENCE_S: Final = 5.0
 """How many seconds most attempts to acquire wait."""
@@ -242,10 +247,11 @@ class ContentionWorkload(Workload):
         from rumpus.checker.exclusion.contest import contest_results  # noqa: PLC0415 - see checks
 
         promises = evidence.promises
+        servers, unjudged = self._servers(evidence)
         return contest_results(
             evidence.history,
             evidence.holds(self.words),
-            view_of_servers(evidence, self.permits),
+            servers,
             self.words,
             prevents=promises.prevents,
             tokens=promises.tokens,
@@ -254,10 +260,42 @@ class ContentionWorkload(Workload):
             tolerance=self.tolerance,
             decider=(promises.tokens and self.fenced_decider) or self.decider,
             dismissed=self.dismissed(evidence),
-            more=super().results(evidence),
+            more=[*super().results(evidence), *unjudged],
             prompt=self.prompt,
             nobody=self.nobody,
         )
+
+    def _servers(self, evidence: Evidence) -> tuple[ServerView | None, list[CheckResult]]:
+        """Who owned it when by the servers' logs; and what is not judged if they do not tell.
+
+        Where the recipe does not say which znodes own, that is derived from what its grants make.
+        """
+        view = view_of_servers(evidence, self.permits)
+        if view is None or evidence.line is None or evidence.line.kind != "unknown":
+            return view, []
+        from rumpus.checker.exclusion.derived_line import derive_line  # noqa: PLC0415 - see checks
+
+        holds = evidence.holds(self.words)
+        line: DerivedLine | str = "nobody says which znodes are readers' (`line`)"
+        if not self.modes and evidence.truth is not None and evidence.clock is not None:
+            line = derive_line(
+                evidence.truth,
+                evidence.clock,
+                evidence.history,
+                holds,
+                self.words,
+                path=evidence.line.path,
+                permits=self.permits,
+            )
+        if isinstance(line, str):
+            what = f"who owned the {self.words.thing} by the servers' logs (double-grant): {line}"
+            return view, [CheckResult(name="grants on the servers", unjudged=[what])]
+        for number, node in line.nodes.items():
+            holds[number].node = holds[number].node or node
+        shown = Line(kind=line.kind, path=line.path, mark=line.mark)
+        view = view_of_servers(replace(evidence, line=shown), self.permits)
+        # Nobody has promised that a turn that the logs show is noticed at once.
+        return view and replace(view, turns={}), []
 
     def expiries(
         self,

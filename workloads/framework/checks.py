@@ -7,6 +7,7 @@ too, but judges nothing.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rumpus.checker.history import History, Op, final_phase
@@ -58,7 +59,12 @@ def follows(
 
 def of_history(judge: Callable[..., CheckResult], *values: Any, **more: Any) -> Check:
     """A check that calls a checker with the history and these values."""
-    return lambda evidence: judge(evidence.history, *values, **more)
+
+    def check(evidence: Evidence) -> CheckResult:
+        return judge(evidence.history, *values, **more)
+
+    check.__module__ = judge.__module__  # whose it is: see `is_own`
+    return check
 
 
 def promised(anomaly: str, check: Check) -> Check:
@@ -67,7 +73,17 @@ def promised(anomaly: str, check: Check) -> Check:
     def conditional(evidence: Evidence) -> CheckResult | None:
         return check(evidence) if anomaly in evidence.promises.prevents else None
 
+    conditional.__module__ = check.__module__
     return conditional
+
+
+def is_own(made: Any) -> bool:
+    """Whether a class or function is one of another repository, not of rumpus."""
+    function = made
+    while isinstance(function, partial):
+        function = function.func
+    module = str(getattr(function, "__module__", ""))
+    return module != "rumpus" and not module.startswith("rumpus.")
 
 
 def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:

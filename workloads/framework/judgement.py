@@ -44,6 +44,8 @@ class Evidence:
         session_timeout: the clients' session timeout, in seconds.
         lossy: whether a fault made servers' disks lose what they had written: then no server is
             to blame for what it lacks.
+        damaged: whether the records were changed, or contradict each other: then nothing that they
+            show is a violation.
     """
 
     history: History
@@ -62,6 +64,7 @@ class Evidence:
     path: str = ""
     session_timeout: float = 0.0
     lossy: bool = False
+    damaged: bool = False
     _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)
 
     def holds(self, words: Words) -> list[Hold]:
@@ -92,6 +95,7 @@ def judge_exercised(
     happened: Sequence[Requirement],
     expiries: int | None,
     expired: str = "expiries while holding",
+    fault_effects: bool = True,
 ) -> Verdict:
     """Judge by the workload's checks, and by whether the run exercised anything.
 
@@ -102,18 +106,18 @@ def judge_exercised(
         expiries: how many sessions expired when it mattered; None when only the servers' logs
             could tell, and these are not at hand.
         expired: what ``expiries`` counts, in words.
+        fault_effects: whether what rumpus's own kinds of fault usually cause must have happened.
     """
     from rumpus.nemesis.registry import effects  # noqa: PLC0415 - not in a client's process
 
+    caused = {*(effects(evidence.kinds) if fault_effects else ()), *evidence.effects}
     exercise = check_exercise(
         evidence.history,
         happened=happened,
         expiries=expiries,
         leader_changes=evidence.leader_changes,
         kinds=evidence.kinds,
-        effects=()
-        if evidence.directed
-        else {*effects(evidence.kinds), *evidence.effects} - {*evidence.impossible},
+        effects=() if evidence.directed else caused - {*evidence.impossible},
         expired=expired,
         any_kind=evidence.punctual,
     )

@@ -6,7 +6,7 @@ call. The scripts give the load and the final phase; ``checks`` and ``needs`` gi
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -15,7 +15,7 @@ import msgspec
 
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.verdict import CheckResult, Verdict
+from rumpus.checker.verdict import ANOMALIES, CheckResult, Verdict
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.combinators import phases, stagger
 from rumpus.harness.generators.generator import Generator
@@ -26,13 +26,13 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.recipes.promises import Promises
-from rumpus.workloads.framework.checks import Check, Need
+from rumpus.workloads.framework.checks import Check, Need, is_own
 from rumpus.workloads.framework.judgement import Evidence, judge_exercised
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
 from rumpus.workloads.framework.used_client import UsedClient, paced
 from rumpus.workloads.own.own_recipe import NotFound, OwnRecipe, is_reference, referred
-from rumpus.workloads.own.promise_names import common
+from rumpus.workloads.own.promise_names import common, with_names
 
 REST_S: Final = 0.01
 """How long a client rests after a recipe of another repository has failed at once.
@@ -74,8 +74,14 @@ class Workload(ABC):
         requests: kinds of request that clients of every recipe are sure to send under load.
         plain: whether sound recipes only pass requests to the servers, so that a broken promise is
             the servers' fault.
-        checks: the checks of its histories.
-        needs: what a run must have exercised, or its verdict is ``inconclusive``.
+        checks: the checks of its histories. What a check of another repository finds is a
+            violation, whatever the recipe promises, unless it is among ``hazards``.
+        anomalies: the kinds of anomaly that its checks report and rumpus does not have: kind ->
+            its meaning in one line.
+        hazards: kinds that its checks report and that are no violations unless they are promised.
+        needs: what a run must have exercised, or its verdict is ``inconclusive``. In a direct
+            subclass of another repository that is all; in rumpus's own families, and what inherits
+            from them, the faults must have had their usual effects, too.
         expired: the name, in the report, of what ``expiries`` counts.
     """
 
@@ -96,6 +102,8 @@ class Workload(ABC):
     plain: ClassVar[bool] = False
     timed_actions: ClassVar[bool] = False
     checks: ClassVar[Sequence[Check]] = ()
+    anomalies: ClassVar[Mapping[str, str]] = {}
+    hazards: ClassVar[Collection[str]] = ()
     needs: ClassVar[Sequence[Need]] = ()
     expired: ClassVar[str] = "expired sessions"
 
@@ -154,7 +162,14 @@ class Workload(ABC):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """What the checks find."""
-        return [found for check in self.checks if (found := check(evidence)) is not None]
+        results = []
+        for check in self.checks:
+            result = check(evidence)
+            if result is not None:
+                if is_own(check):
+                    result.always = sorted({each.kind for each in result.anomalies})
+                results.append(result)
+        return results
 
     def expiries(
         self,
@@ -188,6 +203,11 @@ class Workload(ABC):
                     bound: Bound = getattr(self, name)
                     found[bound.f] = bound
         return found
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a class of another repository."""
+        return is_own(type(self))
 
     @property
     def tells_belief(self) -> bool:
@@ -229,7 +249,10 @@ class Workload(ABC):
         if isinstance(found, CatalogueEntry):
             kind: type[Recipe] = found.recipe
             if _is_complete(kind):
-                return kind
+                if not promised:
+                    return kind
+                more = with_names(kind.promises, promised, cls._kinds())
+                return type(kind.__name__, (kind,), {"promises": more})
             found = kind
         if found is None and not is_reference(name):
             raise NotFound(
@@ -238,14 +261,24 @@ class Workload(ABC):
                 "for one of your own"
             )
         factory = referred(name) if found is None else found
-        return cls.adapter.of(factory, name, cls._usual_promises(), promised)
+        return cls.adapter.of(factory, name, cls._usual_promises(), promised, cls._kinds())
+
+    @classmethod
+    def _kinds(cls) -> frozenset[str]:
+        """The kinds of anomaly that the workload has besides those of rumpus."""
+        return frozenset({*cls.anomalies, *cls.hazards})
 
     @classmethod
     def _usual_promises(cls) -> Promises:
-        """What all of the family's own recipes promise that keep their promises."""
+        """What all of the family's own recipes promise that keep their promises.
+
+        And what the workload itself declares; but not its hazards.
+        """
         entries = [each for each in cls.catalogue.values() if isinstance(each, CatalogueEntry)]
         sound = [each.recipe for each in entries if not each.faulty]
-        return common([recipe.promises for recipe in sound if _is_complete(recipe)])
+        usual = common([recipe.promises for recipe in sound if _is_complete(recipe)])
+        prevents = (usual.prevents | set(cls.anomalies)) - set(cls.hazards)
+        return replace(usual, prevents=prevents)
 
     def options(
         self, recipe: str, clients: int, promised: Sequence[str] = (), usage: Usage = USUAL
@@ -309,6 +342,13 @@ class Workload(ABC):
     def judge(self, evidence: Evidence) -> Verdict:
         """The verdict on what a run left."""
         results = self.results(evidence)
+        for result in results:
+            kinds = {anomaly.kind for anomaly in result.anomalies}
+            own = {*result.always, *kinds - ANOMALIES.keys()} - set(self.hazards)
+            result.always = [] if evidence.damaged else sorted(own)
+            result.meanings = {
+                kind: self.anomalies[kind] for kind in sorted(kinds) if kind in self.anomalies
+            }
         return judge_exercised(
             evidence,
             results,
@@ -319,6 +359,10 @@ class Workload(ABC):
             ],
             expiries=self.expiries(evidence, results),
             expired=self.expired,
+            fault_effects=any(
+                issubclass(each, Workload) and each is not Workload and not is_own(each)
+                for each in type(self).__mro__
+            ),
         )
 
 

@@ -82,15 +82,21 @@ class OwnDoubleBarrier(OwnRecipe):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._since: Session | None = None
-        self.session: int | None = None
 
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:  # noqa: ARG003 - the base's
         """How it is told whether a client is inside."""
         if has(factory, "inside"):
             return []
-        taken = "a client is taken to be inside from `enter` to `leave`, while it is connected."
+        taken = (
+            "a client is taken to be inside from `enter` to `leave`, or until kazoo reports LOST."
+        )
         return [f"It has no `inside`: {taken}"]
+
+    @property
+    def session(self) -> int | None:
+        """The session (signed 64 bits) in which it was let in; None if in none."""
+        return None if self._since is None else self._since.begun_in
 
     @property
     def inside(self) -> bool:
@@ -98,27 +104,20 @@ class OwnDoubleBarrier(OwnRecipe):
         if self._since is None or self._made is None:
             return False
         told = attribute(self._made, ("inside",))
-        return self._since.connected if told is None else bool(told)
+        return not self._since.lost if told is None else bool(told)
 
     def enter(self, timeout: float | None) -> bool:
         """Go in, and wait for the others; False when timed out.
 
         Raises:
-            OutcomeUnknown: kazoo raised an error, or the session ended on the way in.
+            OutcomeUnknown: kazoo raised an error, or the object says that it does not take part.
         """
         self._forget()
-        since = Session(self.client)
-        entered = False
-        try:
-            entered = self.waited(self.own.enter, lambda: call(self.own.enter, timeout=timeout))
-            if entered and (getattr(self.own, "participating", True) is False or since.lost):
-                entered = False
-                raise OutcomeUnknown(f"{self.path}: it could not enter, or lost its session")
-        finally:
-            if not entered:
-                since.close()
+        entered = self.waited(self.own.enter, lambda: call(self.own.enter, timeout=timeout))
+        if entered and getattr(self.own, "participating", True) is False:
+            raise OutcomeUnknown(f"{self.path}: it does not take part")
         if entered:
-            self._since, self.session = since, since.id
+            self._since = Session(self.client)
         return entered
 
     def leave(self, timeout: float | None) -> bool:

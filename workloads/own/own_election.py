@@ -10,11 +10,13 @@ elections here have them (docs/recipes/election.md).
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Promises
+from rumpus.recipes.requests.session import Session
 from rumpus.workloads.own.own_lock import OwnLock
 from rumpus.workloads.own.own_recipe import has, method
 
@@ -25,9 +27,11 @@ END_S: Final = 5.0
 class Term:
     """One call of ``run``: candidacy, lead, end."""
 
-    def __init__(self, own: Any) -> None:
+    def __init__(self, own: Any, answered: Callable[[], Session]) -> None:
         self._own = own
-        self._elected = False
+        self._answered = answered
+        self.answer: Session | None = None
+        """The session in which the function was called; None while it has not been."""
         self._decided = threading.Event()
         self._over = threading.Event()
         self._call = PatientCall(self._run)
@@ -39,14 +43,14 @@ class Term:
             self._decided.set()
 
     def _lead(self, *_: Any, **__: Any) -> None:
-        self._elected = True
+        self.answer = self._answered()
         self._decided.set()
         self._over.wait()
 
     @property
     def leads(self) -> bool:
         """Whether the function runs."""
-        return self._elected and self._call.running and not self._over.is_set()
+        return self.answer is not None and self._call.running and not self._over.is_set()
 
     def elected_within(self, timeout: float) -> bool:
         """Whether it leads, after up to so many seconds of candidacy."""
@@ -61,7 +65,7 @@ class Term:
             Exception: what ``run`` has raised.
         """
         self._over.set()
-        if self._call.running and not self._elected and hasattr(self._own, "cancel"):
+        if self._call.running and self.answer is None and hasattr(self._own, "cancel"):
             self._own.cancel()
         self._call.result(patience)
 
@@ -131,11 +135,16 @@ class OwnElection(OwnLock):
         if any(hasattr(self.own, name) for name in self.enter_names):
             return super().enter_own(timeout)
         self._end_term(timeout)
-        term = self._term = Term(self.own)
+        term = self._term = Term(self.own, super().answered)
         if term.elected_within(timeout):
             return True
         self._end_term(END_S)
         return False
+
+    def answered(self) -> Session:
+        """As of locks; if it runs a function, the session in which that was called."""
+        term = self._term
+        return super().answered() if term is None or term.answer is None else term.answer
 
     def leave_own(self) -> None:
         """Have the object resign, or its run end."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from kazoo.exceptions import BadVersionError, NoAuthError, NodeExistsError, NoNodeError
 
 from rumpus.recipes.chubby.storage import Storage
+from rumpus.recipes.promises import Line
 from rumpus.workloads.own.own_lock import OwnLock
 from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has, method
 
@@ -84,6 +85,11 @@ class OwnBreakableLock(OwnRecipe):
         """Whether it is broken by a blacklist."""
         return {"by_blacklist": has(factory, "blacklist")}
 
+    @classmethod
+    def assumed_line(cls, path: str) -> Line:
+        """Nobody knows where its contenders queue."""
+        return Line(kind="unknown", path=path)
+
 
 class OwnDatabase(OwnRecipe):
     """As ``recipes.failover.database.FailoverDatabase``, which a ``FailoverClient`` can ask."""
@@ -97,6 +103,11 @@ class OwnDatabase(OwnRecipe):
             method("close()"),
         ),
     )
+
+    @classmethod
+    def assumed_line(cls, path: str) -> Line:
+        """Nobody knows by which znodes members contend."""
+        return Line(kind="unknown", path=path)
 
     def remaining(self) -> float:
         """For how many seconds it believes that it is the primary; 0 before it is made."""

@@ -7,9 +7,11 @@ What is read of the object, and what is done where it lacks it:
   An exception for timeouts (``TimeoutError``, kazoo's) is a refusal, too; any other error of kazoo
   leaves the outcome unknown.
 - ``release``: called after a grant, and after an unknown outcome.
-- ``held``: an attribute or a method, whether it believes that it holds. Without it the belief is
-  derived as kazoo's documentation tells users to derive it: from the grant to the release, but not
-  while the connection is lost, and not once the session is.
+- ``held``: an attribute or a method, whether it believes that it holds. Without it the client
+  believes so from the moment at which ``acquire`` says yes, in whatever session that answer came.
+  It ceases to when it calls ``release``, or when kazoo reports LOST after that moment. SUSPENDED
+  says nothing of the grant, so a recipe that wants it heeded has ``held``. An error of kazoo is a
+  no. It is asked at any moment, on kazoo's connection thread, too, so it must send no requests.
 - ``token``: a number that grows from grant to grant. Without it there are no tokens.
 - ``node``: the path of its own znode, or its last part. Without it the order of grants is judged
   by the ephemeral child of the lock's path that belongs to the client's session.
@@ -49,15 +51,8 @@ class OwnLock(OwnRecipe):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._session: Session | None = None
-        self.session: int | None = None
+        self._answer: Session | None = None
         self.node: str | None = None
-
-    @classmethod
-    def unseen(cls, factory: Any, promises: Promises) -> frozenset[str]:
-        """Two owners at once on the servers, where nobody says which znodes own."""
-        told = has(factory, "line") or cls.assumed_line_of(promises, "").kind != "unknown"
-        return frozenset() if told else frozenset({"double-grant"})
 
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:
@@ -65,13 +60,13 @@ class OwnLock(OwnRecipe):
         notes = []
         if not has(factory, *cls.belief_names):
             notes.append(
-                f"It has no `{cls.belief_names[0]}`: it is taken to believe that it holds while "
-                "connected, from the grant to the release."
+                f"It has no `{cls.belief_names[0]}`: its client is taken to believe that it holds "
+                "from the grant to the release, or until kazoo reports LOST."
             )
-        if cls.unseen(factory, promises):
+        if not has(factory, "line") and cls.assumed_line_of(promises, "").kind == "unknown":
             notes.append(
-                "It has no `line`: by the servers' logs only sessions are judged, not who owned it "
-                "(double-grant), and no wake-ups."
+                "It has no `line`: who owned it (double-grant) is read from the servers' logs by "
+                "the znodes that its grants make."
             )
         if promises.tokens and not has(factory, "token"):
             notes.append("It has no `token`, so no tokens are judged.")
@@ -108,10 +103,6 @@ class OwnLock(OwnRecipe):
         Raises:
             LockUnknown: kazoo raised an error, which does not say whether a node is left.
         """
-        if self._session is not None:
-            self._session.close()
-        session = self._session = Session(self.client)
-        self.session = None
         try:
             if not self.enter_own(timeout):
                 return False
@@ -119,19 +110,36 @@ class OwnLock(OwnRecipe):
             return False
         except KazooException as error:
             raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
-        self.session = session.id
+        former, self._answer = self._answer, self.answered()
+        if former is not None and former is not self._answer:
+            former.close()
         self.node = self._own_node()
         return True
+
+    def answered(self) -> Session:
+        """The session in which the object has just said yes.
+
+        It may have gone through several before it did. What its client was told of these came
+        before the answer, so it takes nothing back.
+        """
+        return Session(self.client)
+
+    def _forget(self) -> Session | None:
+        """Listen no longer to the session of the latest grant, and return it."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer.close()
+        return answer
 
     def release(self) -> None:
         """Have the object release.
 
         Raises:
-            NotHeld: the session of the grant had ended, or there was no grant to release.
+            NotHeld: the session of the grant had ended; or there was no grant, and it raised.
             LockUnknown: kazoo raised an error.
         """
-        granted, self.session = self.session is not None, None
-        lost = self._session is None or self._session.lost
+        answer = self._forget()
+        lost = answer is not None and answer.lost
         try:
             self.leave_own()
         except (KazooException, *TIMEOUTS) as error:
@@ -139,21 +147,29 @@ class OwnLock(OwnRecipe):
         except LockUnknown:
             raise
         except Exception as error:
-            if granted and not lost:
+            if answer is not None and not lost:
                 raise
             raise NotHeld(f"{self.path}: {type(error).__name__} {error}") from error
         if lost:
             raise NotHeld(f"{self.path}: the session that held it has ended")
 
     @property
+    def session(self) -> int | None:
+        """The session (signed 64 bits) in which the latest grant was answered; None if in none."""
+        return None if self._answer is None else self._answer.begun_in
+
+    @property
     def held(self) -> bool:
-        """Whether the object says that it holds; see the module."""
+        """Whether the client believes that it holds; see the module."""
         if self._made is None:
             return False
-        told = attribute(self.subject, self.belief_names)
+        try:
+            told = attribute(self.subject, self.belief_names)
+        except (KazooException, *TIMEOUTS):
+            return False
         if told is not None:
             return bool(told)
-        return self.session is not None and self._session is not None and self._session.connected
+        return self._answer is not None and not self._answer.lost
 
     @property
     def token(self) -> int | None:

@@ -215,7 +215,12 @@ class OwnRecipe:
 
     @classmethod
     def of(
-        cls, factory: Any, reference: str, usual: Promises, promised: Sequence[str] = ()
+        cls,
+        factory: Any,
+        reference: str,
+        usual: Promises,
+        promised: Sequence[str] = (),
+        kinds: Collection[str] = frozenset(),
     ) -> type[Self]:
         """The recipe's class.
 
@@ -224,6 +229,7 @@ class OwnRecipe:
             reference: its name, for messages.
             usual: what all of the family's own recipes promise.
             promised: names of further promises.
+            kinds: the kinds of anomaly that there are besides those of rumpus.
 
         Raises:
             NotFound: it cannot be called, or lacks a method that the family needs.
@@ -237,7 +243,7 @@ class OwnRecipe:
                 f"{reference} lacks {missing}: write a class of a few lines that has it and calls "
                 "yours, and name that one (docs/own-recipes.md)"
             )
-        promises = cls._promised(factory, usual, promised)
+        promises = cls._promised(factory, usual, promised, kinds)
         derived = cls.derived(factory, promises)
         return type(
             f"{cls.__name__}Of{getattr(factory, '__name__', 'Object')}",
@@ -250,13 +256,15 @@ class OwnRecipe:
         )
 
     @classmethod
-    def _promised(cls, factory: Any, usual: Promises, promised: Sequence[str]) -> Promises:
+    def _promised(
+        cls, factory: Any, usual: Promises, promised: Sequence[str], kinds: Collection[str]
+    ) -> Promises:
         declared: Promises | str | Collection[str] | None = getattr(factory, "promises", None)
         if isinstance(declared, Promises):
-            return with_names(declared, promised)
+            return with_names(declared, promised, kinds)
         names = declared.split(",") if isinstance(declared, str) else list(declared or ())
         base = cls.usual_of(factory) or Promises(prevents=usual.prevents - ONLY_IF_PROMISED)
-        promises = with_names(base, ["unexpected-error", *names, *promised])
+        promises = with_names(base, ["unexpected-error", *names, *promised], kinds)
         promises = replace(promises, prevents=promises.prevents - cls.unseen(factory, promises))
         said = ", ".join([*names, *promised])
         what = f"It promises {said}." if said else "It does not say what it promises."

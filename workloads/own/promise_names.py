@@ -42,18 +42,27 @@ NAMES: Final[dict[str, frozenset[str]]] = {
 """Name -> the anomalies that are promised never to happen. Names of anomalies are names, too."""
 
 
-def with_names(usual: Promises, names: Collection[str]) -> Promises:
+def with_names(
+    usual: Promises, names: Collection[str], kinds: Collection[str] = frozenset()
+) -> Promises:
     """These promises and the named ones.
+
+    Args:
+        usual: these.
+        names: those.
+        kinds: the kinds of anomaly that there are besides those of rumpus.
 
     Raises:
         ValueError: there is no such promise.
     """
     prevents: set[str] = set(usual.prevents)
+    known = [*sorted(kinds), *ANOMALIES]
     for name in names:
-        if name not in NAMES and name not in ANOMALIES:
+        if name not in NAMES and name not in known:
             raise ValueError(
                 f"unknown promise {name!r}; there are {', '.join(NAMES)}, and any kind of anomaly "
-                f"can be promised never to happen: {', '.join(ANOMALIES)}"
+                f"can be promised never to happen: {', '.join(known)}. Those of your own workload "
+                "are known once it declares them (`anomalies`)"
             )
         prevents |= NAMES.get(name, {name})
     return replace(

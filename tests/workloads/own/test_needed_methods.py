@@ -7,6 +7,7 @@ import pytest
 from kazoo.recipe import lock, partitioner
 
 from rumpus.recipes.jobs.job_queue import Jobs
+from rumpus.recipes.promises import Line
 from rumpus.recipes.view.follower_view import DataView
 from rumpus.recipes.znodes.register import LocalRegister
 from rumpus.workloads.own.own_recipe import NotFound
@@ -139,3 +140,20 @@ def test_the_parameters_of_a_method_are_read_once_for_a_class(monkeypatch):
     told = [call(Mine(0, 0).wait, timeout=timeout) for timeout in (None, 2.0, 1.0)]
     assert told == [3.0, 2.0, 1.0]
     assert len(read) == 1
+
+
+class Anything:
+    """Has every method, and does not say which znodes own."""
+
+    def __init__(self, client, path):
+        self.client, self.path = client, path
+
+    def __getattr__(self, name):
+        return lambda: name
+
+
+@pytest.mark.parametrize("family", ["lock", "semaphore", "election", "breaking", "failover"])
+def test_sessions_are_judged_where_nobody_says_which_znodes_own(family):
+    """Without a line there is no view of the servers, and who holds together is undecided."""
+    recipe = WORKLOADS[family].recipe_of(f"{__name__}:Anything")
+    assert recipe.line("/x") == Line(kind="unknown", path="/x")

@@ -179,6 +179,20 @@ def test_a_promised_order_that_cannot_be_judged_is_unknown(tmp_path):
     assert "none names a znode with a sequence number" in result.reasons[0]
 
 
+def test_grants_are_judged_by_the_servers_logs_without_a_line(tmp_path):
+    result = trial("semaphore", outsiders.UncheckedLeases, tmp_path, time_limit=2.0, nemesis=[])
+    assert "double-grant" in {anomaly.kind for anomaly in result.anomalies}
+    assert result.unjudged == []
+
+
+def test_the_verdict_says_that_the_servers_logs_do_not_show_who_owned_it(tmp_path):
+    """Nobody says which znodes of a read-write lock are readers'."""
+    result = trial("read-write", outsiders.ReadWrite, tmp_path, time_limit=2.0, nemesis=[])
+    (what,) = result.unjudged
+    assert what.startswith("who owned the lock by the servers' logs (double-grant): ")
+    assert f"Not judged: {what}" in str(result)
+
+
 def test_a_call_that_never_returns_does_not_hang_the_run(tmp_path):
     result = trial("lock", outsiders.Hanging, tmp_path, nemesis=[])
     assert result.outcome == "unknown"
