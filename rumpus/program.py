@@ -5,9 +5,13 @@ import contextlib
 import os
 import signal
 import sys
+import traceback
 from typing import Any
 
 from rumpus.interruption import ENDING, has_come, wish
+
+_DEFECT = 5
+"""As in ``exit_codes``, which may not be there to import. Python's own 1 means a violation."""
 
 
 def main() -> int:
@@ -25,15 +29,16 @@ def main() -> int:
         from rumpus.command_line import main as command_line  # noqa: PLC0415 - see above
 
         code = command_line()
-    except (KeyboardInterrupt, RuntimeError) as error:
+    except (KeyboardInterrupt, Exception) as error:
         # Python 3.11 makes a RuntimeError of what `__set_name__` raises, while a class is made.
-        if not isinstance(error, KeyboardInterrupt) and not isinstance(
-            error.__cause__, KeyboardInterrupt
-        ):
-            raise
-        from rumpus.command_line import interrupted  # noqa: PLC0415 - see above
+        if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
+            from rumpus.command_line import interrupted  # noqa: PLC0415 - see above
 
-        code = interrupted(sys.argv[1:])
+            code = interrupted(sys.argv[1:])
+        else:  # commands tell their errors themselves, so this is one of the import
+            traceback.print_exc()
+            sys.stderr.write(f"rumpus cannot start ({error}): install it again\n")
+            code = _DEFECT
     finally:
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)

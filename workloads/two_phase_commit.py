@@ -15,8 +15,9 @@ ever.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal, TypedDict
 
 import msgspec
 from kazoo.exceptions import NodeExistsError
@@ -31,7 +32,7 @@ from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Steps, until_ok
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import InDoubt, TwoPhaseCommit
-from rumpus.workloads.framework.checks import counted, follows
+from rumpus.workloads.framework.checks import Need, counted, follows
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
@@ -238,7 +239,7 @@ class TwoPhaseCommitWorkload(Workload):
         """Every client learns how every transaction ended."""
         return [until_ok(self.outcomes(patience=FINAL_BOUND_S), 3)]
 
-    needs = (
+    needs: ClassVar[Sequence[Need]] = (
         counted(5, "commits", "commitments", "commits"),
         counted(5, "aborts", "commitments", "aborts"),
         counted(1, ORPHANS, "commitments", ORPHANS),

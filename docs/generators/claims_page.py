@@ -22,7 +22,7 @@ def perform(command: str) -> Results:
     """Run ``rumpus`` in a process of its own; the results of the run.
 
     Raises:
-        RuntimeError: the run gave no results; the message has what it said.
+        RuntimeError: the run gave no results, or was not valid; the message has what it said.
     """
     with tempfile.TemporaryDirectory() as runs:
         words = [*shlex.split(command), "--json", "--runs", runs]
@@ -35,6 +35,10 @@ def perform(command: str) -> Results:
     if done.returncode not in (0, 1, 3):
         raise RuntimeError(f"rumpus {command}: exit code {done.returncode}: {done.stderr[-2000:]}")
     results: Results = json.loads(done.stdout)
+    if results["outcome"] != "valid":
+        reasons = "; ".join(results["reasons"])
+        what = f"{results['outcome']}, so no claim can rest on it: {reasons}"
+        raise RuntimeError(f"rumpus {command}: {what}")
     return results
 
 

@@ -10,7 +10,7 @@ from docs.generators import claims
 from docs.generators.claims import CLAIMS, CONFIRMED, REFUTED, SOURCES
 from docs.generators.claims_page import perform, rows, with_table
 from rumpus.command_line import make_parser
-from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.registry import find_workload
 
 PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
 COMMANDS = sorted({command for claim in CLAIMS for command in claim.commands})
@@ -25,7 +25,7 @@ def in_the_page(claim):
 def test_each_command_can_be_typed_and_is_decided_by_its_seed(command):
     words = shlex.split(command)
     arguments = make_parser(words).parse_args(words)
-    assert arguments.recipe in {None, *WORKLOADS[arguments.workload].recipes}
+    assert arguments.recipe in {None, *find_workload(arguments.workload).recipes}
     assert arguments.ensemble == "sim"
     assert arguments.seed is not None
 
@@ -92,10 +92,11 @@ def test_each_claim_can_be_refuted(read, runs, holds):
     assert read(runs)[1] is holds
 
 
-def measured(woken=1.0, jain=1.0, after=None, median=1.0, events=10, per_grant=10.0):
+def measured(woken=1.0, jain=1.0, after=None, median=1.0, events=10, per_grant=10.0, unfair=0):
     handovers = [{"after": key, "median": value} for key, value in (after or {}).items()]
     return {
-        "anomalies": [],
+        "anomalies": [{"kind": "unfair-grant", "count": unfair}],
+        "checks": [{"name": "order", "stats": {"judged": 9}}],
         "by_function": [{"name": "acquire", "median": median}],
         "measures": {
             "wakeups": {"per_release": woken},
@@ -115,6 +116,7 @@ def measured(woken=1.0, jain=1.0, after=None, median=1.0, events=10, per_grant=1
         (claims._all_wake, [measured(woken=share) for share in (1, 8.5, 4)], False),
         (claims._spread, [measured(jain=0.999), measured(jain=0.7)], True),
         (claims._spread, [measured(jain=0.999), measured(jain=0.999)], False),
+        (claims._spread, [measured(jain=0.999, unfair=1), measured(jain=0.7)], False),
         (claims._waits, [measured(after={"release": 1}, median=m) for m in (9, 3)], True),
         (claims._waits, [measured(after={"release": 1}, median=m) for m in (3, 9)], False),
         (claims._squared, [measured(events=n) for n in (9, 36, 121, 3, 6, 11)], True),
@@ -127,6 +129,14 @@ def measured(woken=1.0, jain=1.0, after=None, median=1.0, events=10, per_grant=1
 )
 def test_each_measure_can_refute_its_claim(read, runs, holds):
     assert read(runs)[1] is holds
+
+
+def test_no_claim_rests_on_a_run_that_is_not_valid():
+    with pytest.raises(RuntimeError, match="violation, so no claim can rest on it"):
+        perform(
+            "run lock --recipe no-recheck --clients 5 --time-limit 12 --ensemble sim "
+            "--seed 1"
+        )
 
 
 def test_a_command_of_several_claims_is_run_once_and_the_rest_of_the_page_stays():

@@ -192,6 +192,19 @@ sys.exit(program.main())
 """
 
 
+def test_an_installation_that_cannot_be_imported_is_a_defect_and_no_violation():
+    broken = "import sys; sys.modules['msgspec'] = None; from rumpus.program import main; "
+    done = subprocess.run(
+        [sys.executable, "-c", broken + "sys.exit(main())", "list"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5, done
+    assert "Traceback" in done.stderr
+    assert "rumpus cannot start" in done.stderr.splitlines()[-1]
+
+
 def test_interrupted_while_a_class_is_made():
     words = [sys.executable, "-c", WHILE_A_CLASS_IS_MADE]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
