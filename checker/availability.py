@@ -3,6 +3,7 @@
 A run in which nothing works most of the time shows little about a recipe.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -16,11 +17,13 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True):
 
     ``quorum``: a leader was seen to serve (it is looked for every half second); None if nobody
     looked. ``clients``: by number, the share in which each client was connected, as far as it had
-    been told.
+    been told. ``answered``, ``failed``: how many operations of the whole run ended ok, and failed.
     """
 
     quorum: float | None
     clients: list[float]
+    answered: int = 0
+    failed: int = 0
 
 
 def availability(history: History) -> Availability | None:
@@ -31,6 +34,7 @@ def availability(history: History) -> Availability | None:
     if end <= began or not history.events("session", "connected"):
         return None
     down = disconnected(history)
+    outcomes = Counter(operation.outcome for operation in history.operations())
     watched = bool(history.events("control", "leader"))
     return Availability(
         quorum=_share_without(leaderless(history), began, end) if watched else None,
@@ -38,6 +42,8 @@ def availability(history: History) -> Availability | None:
             _share_without(down.get(client, [(began, end)]), began, end)
             for client in range(history.clients)
         ],
+        answered=outcomes["ok"],
+        failed=outcomes["fail"],
     )
 
 

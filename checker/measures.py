@@ -6,7 +6,6 @@ workload is ``Words.acquire``: ``acquire``, ``campaign``, ``dequeue`` ...
 """
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -93,10 +92,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """All measures of a run; None, or empty, where one makes no sense or was not recorded.
-
-    ``answered`` and ``refused`` are how many operations ended ok, and how many failed.
-    """
+    """All measures of a run; None, or empty, where one makes no sense or was not recorded."""
 
     spread: Spread | None
     handovers: list[Handovers]
@@ -104,8 +100,6 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     messages: Messages | None
     availability: Availability | None = None
     host: Host | None = None
-    answered: int = 0
-    refused: int = 0
 
 
 def measure(
@@ -127,10 +121,7 @@ def measure(
     Raises:
         ValueError: calls and completions cannot be paired (see ``History.operations``).
     """
-    outcomes = Counter(operation.outcome for operation in history.operations())
     return Measures(
-        answered=outcomes["ok"],
-        refused=outcomes["fail"],
         spread=spread(history, words.acquire, holds),
         handovers=handovers(history, holds or ()),
         wakeups=None if holds is None else wakeups(history, words.acquire, len(holds), per_release),

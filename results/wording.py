@@ -55,7 +55,7 @@ def _rests_on_little(verdict: Verdict) -> list[str]:
         if quorum <= connected
         else f"clients were connected for only {connected:.0%} of the time"
     )
-    ended = f"{measures.answered:,} operations answered, {measures.refused:,} failed"
+    ended = f"{found.answered:,} operations answered, {found.failed:,} failed"
     return [f"but {share.replace('%', ' %')}: {ended}"]
 
 

@@ -66,7 +66,7 @@ def _anomalies(results: ResultsDocument, verdict: Verdict) -> Table:
             promise,
             f"{anomaly.count:,}",
             milliseconds(anomaly.longest_ms),
-            Text(verdict.meaning(anomaly.kind)),
+            Text(escaped(verdict.meaning(anomaly.kind))),
         )
     return table
 

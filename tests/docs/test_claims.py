@@ -133,10 +133,7 @@ def test_each_measure_can_refute_its_claim(read, runs, holds):
 
 def test_no_claim_rests_on_a_run_that_is_not_valid():
     with pytest.raises(RuntimeError, match="violation, so no claim can rest on it"):
-        perform(
-            "run lock --recipe no-recheck --clients 5 --time-limit 12 --ensemble sim "
-            "--seed 1"
-        )
+        perform("run lock --recipe no-recheck --clients 5 --time-limit 12 --ensemble sim --seed 1")
 
 
 def test_a_command_of_several_claims_is_run_once_and_the_rest_of_the_page_stays():

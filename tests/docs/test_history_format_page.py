@@ -6,7 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rumpus.checker.availability import Availability
 from rumpus.checker.history import Op
+from rumpus.checker.host import Host
 from rumpus.checker.measures import Handovers, Measures, Messages, Spread, Wakeups
 from rumpus.results.history_file import encode_record
 from rumpus.results.record import FORMAT_VERSION, RunRecord
@@ -47,6 +49,8 @@ def test_every_field_has_its_place_in_the_tables(heading, struct):
         ("handovers", Handovers),
         ("wakeups", Wakeups),
         ("messages", Messages),
+        ("availability", Availability),
+        ("host", Host),
     ],
 )
 def test_every_measure_has_its_place_in_the_table(measure, struct):

@@ -16,6 +16,7 @@ class StoppedClient:
     """Refuses everything, as kazoo does once it was stopped; starts again when told."""
 
     client_state = KeeperState.CLOSED
+    _session_id = None
 
     def __init__(self):
         self.asked = 0

@@ -33,6 +33,7 @@ NOT_COUNTS = {
     ("lock-delay", "shortest_wait_ms"): "a length of time, tested on histories made by hand",
     ("holds by model", "model"): "the name of what decided",
     ("holds by model", "decided"): "the model's answer, tested on histories made by hand",
+    ("servers", "not_compared"): "names and reasons; empty if all were compared",
     ("session-guarantees", "operations"): "rows that are left once connections are told apart",
 }
 
@@ -69,6 +70,11 @@ def _(run):
 
 counts(ANY, "exercise", "faults in force, with operations inside, and healed")(
     lambda run: len(proven(run))
+)
+
+
+counts(ANY, "servers", "compared")(
+    lambda run: len(list(run.directory.glob("nodes/*/version-2/currentEpoch")))
 )
 
 

@@ -140,7 +140,8 @@ def campaigns(text):
     hunt = Hunt(Mutant(text, text, frozenset({text})), "failed", words=text)
     hunt.anomalies[text] = 1
     shrunk = SimpleNamespace(case=case, operations=1, corner=Corner((), None), runs=1)
-    walk = systematic_corners.Walk(found=[shrunk], errors=[(Corner((), None), text)])
+    failed = Corner((), SimpleNamespace(attempt=Attempt(error=text)))
+    walk = systematic_corners.Walk(found=[shrunk], errors=[failed])
     corners = SimpleNamespace(frames=1, switches=0, total=1)
     ran = Ran(reproduced="unknown", error=text)
     bisection = Bisection(showed=[Showed(version=text, runs=[ran])])
@@ -295,7 +296,7 @@ def test_commands_that_are_printed_to_be_run_again(text, tmp_path):
 
 
 def found_in(explored, path):
-    return json.loads(msgspec.json.encode(explored_answer.explored_document(explored, [path])))[
+    return json.loads(msgspec.json.encode(explored_answer.explored_document(explored, [path], 1)))[
         "findings"
     ]
 

@@ -100,6 +100,14 @@ def test_a_close_that_names_no_paths_takes_what_the_session_owns():
     assert after(*TREE, msgspec.structs.replace(named, paths=None)) == after(*TREE, named)
 
 
+def test_the_deletion_of_a_znode_that_is_gone_counts_for_its_parent_as_in_a_server():
+    gone = txn("delete", 4, path="/a/gone")
+    child = create(4, "/a/x", parent_cversion=9)
+    assert after(*TREE, gone) != after(*TREE)
+    assert after(*TREE, txn("delete", 1, path="/a/gone")) == after(*TREE)
+    assert after(*TREE, gone, child) == after(*TREE, child)
+
+
 @pytest.mark.parametrize(
     "nothing",
     [
@@ -108,7 +116,6 @@ def test_a_close_that_names_no_paths_takes_what_the_session_owns():
         txn("error", 4, error=-101),
         txn("multi", 4, ops=(create(4, "/b"), txn("error", 4, error=-110))),
         txn("multi", 4, ops=(txn("check", 4, path="/a", version=1),)),
-        txn("delete", 4, path="/missing"),
         txn("setData", 4, path="/missing", data=b"", version=1),
         create(4, "/missing/b"),
         create(4, "/a"),

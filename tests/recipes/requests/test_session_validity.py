@@ -11,6 +11,7 @@ class FakeClient:
     """Enough of a client for a window that asks no server; notes what is spawned."""
 
     _session_timeout = 4000.0
+    _session_id = 7
 
     def __init__(self):
         self.handler = self

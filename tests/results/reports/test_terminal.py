@@ -85,9 +85,7 @@ def test_a_valid_run_that_rests_on_little_says_so_on_its_first_line(sample, quor
         handovers=[],
         wakeups=None,
         messages=None,
-        availability=Availability(quorum=quorum, clients=clients),
-        answered=144,
-        refused=3205,
+        availability=Availability(quorum=quorum, clients=clients, answered=144, failed=3205),
     )
     kept = msgspec.structs.replace(
         sample.verdict, outcome="valid", valid=True, reasons=[], checks=[], measures=measures

@@ -79,7 +79,7 @@ def test_whatever_the_causes_no_failure_is_lost(failures, causes, parts):
 def test_deaths_are_told_apart_by_how_a_process_ended():
     findings = Findings()
     for seed, how in enumerate(("SIGSEGV", "exit status 3", "SIGSEGV")):
-        findings.note_death(Death(seed=seed, how=how, command="", clients=2))
+        findings.note_death(Death(seed=seed, how=how, argv=("rumpus",), clients=2))
     assert [(death.seed, death.how, death.runs) for death in findings.deaths] == [
         (0, "SIGSEGV", 2),
         (1, "exit status 3", 1),

@@ -212,9 +212,9 @@ def test_servers_logs_that_cannot_be_read_are_told_of(rumpus, recorded_run):
     files.mkdir(parents=True)
     (files / "currentEpoch").write_text("garbage")
     run.seal()
-    reasons = judged(rumpus, run.path)["reasons"]
-    assert any("the logs of n1 cannot be read" in reason for reason in reasons)
-    assert "no transaction logs of the servers are at hand" in reasons
+    document = judged(rumpus, run.path)
+    assert any("the logs of n1 cannot be read" in reason for reason in document["reasons"])
+    assert "no transaction logs of the servers are at hand" in document["notes"]
 
 
 def blocked(run):

@@ -30,7 +30,8 @@ def test_failures_are_told_with_their_frames_and_each_is_a_case(tmp_path, capsys
     assert document["complete"]
     assert document["corners"] == document["performed"] == 1 + document["frames"]
     found = document["findings"]
-    assert {each["kind"] for each in found} == {"stuck-waiter"}
+    # kazoo says that a member has entered whose node went with its session: others leave early.
+    assert {each["kind"] for each in found} == {"stuck-waiter", "early-exit"}
     assert len({each["case"] for each in found}) == len(found) == len(list(tmp_path.iterdir()))
     for each in found:
         assert each["faults"][0].startswith("expiries at c")
