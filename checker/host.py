@@ -28,7 +28,12 @@ class Window(NamedTuple):
     @property
     def late(self) -> bool:
         """Whether the host let its processes wait for long."""
-        return self.late_ms >= LATE_MS or (self.queue or 0) >= CROWDED
+        return self.late_ms >= LATE_MS or self.crowded
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there were so many tasks that each waited for several others in turn."""
+        return (self.queue or 0) >= CROWDED
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):

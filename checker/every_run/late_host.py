@@ -5,9 +5,10 @@ many tasks waited for each processor (``harness.host_meter``). A client, a link 
 well, at each of the ten or so steps of a request. At a load of 33 on two processors, for example, a
 call that may run over its timeout by 0.8 s does so with nothing wrong in the recipe.
 
-The rule: an anomaly of a kind in ``TIMED`` is undecided if the host was late
-(``checker.host.Window.late``) in a fifth of the time that it lasted, the second before included,
-and it lasted 20 s at most. No host is so busy that it explains a longer wait.
+The rule: an anomaly of a kind in ``TIMED`` is undecided if the host was late for a fifth of the
+time that it lasted, the second before included, and it lasted 20 s at most. Late is all of a second
+in which tasks crowd the processors (``checker.host.CROWDED``), else what a wake-up was delayed by.
+No host is so busy that it explains a longer wait.
 """
 
 from collections.abc import Collection, Iterable
@@ -28,14 +29,12 @@ TIMED: Final[frozenset[str]] = frozenset(
         "overdue-call",
         "stuck-waiter",
         "unaware-holder",
-        "missed-event",
         "missed-revocation",
         "stale-view",
         "blocked-transaction",
         "unnotified-submitter",
         "unowned-partition",
         "lingering-session",
-        "lingering-ephemeral",
     }
 )
 """Anomalies that say that something did not happen within a bounded time."""
@@ -74,5 +73,14 @@ def _explained(anomaly: Anomaly, late: Iterable[Window]) -> bool:
     if anomaly.length_ms is not None:
         lasted = round(anomaly.length_ms * 1e6)
     begin = anomaly.end - lasted - BEFORE_NS
-    met = sum(max(0, min(each.end, anomaly.end) - max(each.start, begin)) for each in late)
+    met = sum(_delay(each, begin, anomaly.end) for each in late)
     return lasted <= LONGEST_NS and met >= SHARE * (anomaly.end - begin)
+
+
+def _delay(window: Window, begin: int, end: int) -> int:
+    """For how long (ns) the host was late in the part of a window that lies in a time.
+
+    Where tasks crowd it is all of that part; else it is the delay that was measured.
+    """
+    part = max(0, min(window.end, end) - max(window.start, begin))
+    return part if window.crowded else min(part, round(window.late_ms * 1e6))

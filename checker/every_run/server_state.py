@@ -4,12 +4,13 @@ This is a promise of ZooKeeper's, and holds whatever the recipe is. `checker.ser
 `checker.servers.commitment` find out; here it is named:
 
 ``lost-transaction``
-    A server's log jumps over committed transactions, and no snapshot brought them; or a leader let
-    another server drop one.
+    Fewer than a quorum of disks have what a client was shown. A server's log jumps over committed
+    transactions, and no snapshot brought them. A leader let another server drop one.
 ``diverged-servers``
     A server has, or had, another tree than the history leads to: it leads with another tree, would
     start with one although its log is whole, has read from its disk what the ensemble dropped, has
-    another record of a zxid than others, or says so itself.
+    another record of a zxid than others, or says so itself; or the digests that leaders logged are
+    not those of their transactions.
 ``latent-divergence``
     A hazard: a server's disk holds what the ensemble dropped, which would change its tree at its
     next start (ZOOKEEPER-4712).
@@ -18,6 +19,8 @@ This is a promise of ZooKeeper's, and holds whatever the recipe is. `checker.ser
 from collections.abc import Iterator
 
 from rumpus.checker.clock import WallClock
+from rumpus.checker.history import History
+from rumpus.checker.servers.node_files import counter
 from rumpus.checker.servers.replicas import Replica
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
@@ -26,14 +29,17 @@ MOST_NAMED = 3
 """How many znodes a description names."""
 
 
-def check_server_state(truth: ServerTruth, clock: WallClock | None, start: int) -> CheckResult:
-    """Compare the servers with what they committed.
+def check_server_state(
+    truth: ServerTruth, clock: WallClock | None, history: History
+) -> CheckResult:
+    """Compare the servers with what they committed, and with what clients were shown.
 
     Args:
         truth: what their files say.
         clock: converts their times to the run's clock; None if that is not known.
-        start: when the run began (ns on the run's clock): the time of what has no other.
+        history: the run; what has no time of its own gets that of its beginning.
     """
+    start = history.start
     times = {
         txn.zxid: txn.time_ms
         for txns in (truth.committed, truth.uncertain, truth.forked)
@@ -50,6 +56,8 @@ def check_server_state(truth: ServerTruth, clock: WallClock | None, start: int) 
         return Anomaly(kind=kind, description=description, start=begin, end=end)
 
     found = [anomaly("diverged-servers", each.words, each.zxid) for each in truth.astray]
+    if words := _shown_to_clients(truth, history):
+        found.append(anomaly("lost-transaction", words))
     uncompared = []
     for replica in truth.replicas:
         found += [anomaly("lost-transaction", words, *zxids) for words, zxids in _lost(replica)]
@@ -71,6 +79,27 @@ def check_server_state(truth: ServerTruth, clock: WallClock | None, start: int) 
             "compared": sum(replica.differing is not None for replica in truth.replicas),
             "not_compared": uncompared,
         },
+    )
+
+
+def _shown_to_clients(truth: ServerTruth, history: History) -> str:
+    """The loss of what a server answered with, in words; empty if there is none.
+
+    An answer carries the last zxid that its server had applied. That was committed, so a quorum had
+    it on disk. (The zxid with which an epoch begins is in no log.)
+    """
+    shown = max(
+        (op.value.get("shown") or 0 for op in history.events("link", "requests")), default=0
+    )
+    if not counter(shown) or truth.reasons:
+        return ""  # what the files cannot tell is told as such
+    have = [replica.name for replica in truth.replicas if replica.tail >= shown]
+    if len(have) > len(truth.replicas) // 2:
+        return ""
+    who = f"only {', '.join(have)}" if have else "none"
+    return (
+        f"a client was shown 0x{shown:x}, so a quorum had it on disk, but of "
+        f"{len(truth.replicas)} servers {who} still has it"
     )
 
 

@@ -148,6 +148,7 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
     committed: list[Txn] = []
     discarded: list[Txn] = []
     uncertain: list[Txn] = []
+    holes = False
     for e in epochs:
         counters = [counter(z) for z in zxids[position(zxids, e) : position(zxids, e + 1)]]
         cuts = (
@@ -170,9 +171,10 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             notes.append(f"uncertain: {span_of(e, open_counters)}; {cuts.why}")
         known = set(counters)
         if lost := [k for k in range(1, cuts.low + 1) if k not in known]:
+            holes = True
             reasons.append(f"committed but in no log at hand: {span_of(e, lost)}")
     history.end()
-    replicas = compare(lines, nodes, proposals, committed, uncertain)
+    replicas, misfits = compare(lines, nodes, proposals, committed, uncertain)
     for line, replica in zip(lines, replicas, strict=True):
         if replica.differing == ():
             line.kept = frozenset()
@@ -187,6 +189,11 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             Astray(zxid, f"the leader that proposed 0x{zxid:x} had a tree that no history leads to")
             for zxid in history.strange_leaders
         ]
+        if misfits and not holes:
+            words = (
+                f"leaders logged {len(misfits)} digests, from 0x{misfits[0]:x} on, that are not "
+            )
+            astray.append(Astray(misfits[0], words + "those of the transactions up to there"))
     strange, lacking = history.strange_trees(committed)
     reasons += [f"the digest in the newest snapshot of {name} fits no history" for name in strange]
     if lacking:

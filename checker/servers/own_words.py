@@ -1,12 +1,13 @@
 """What a server says of itself: its output (``node.log``) and its counters (``mntr.txt``).
 
-Two things there are proofs that no log or snapshot keeps:
+Three things there are in no log or snapshot. The first two are proofs:
 
 - ``DataTree`` compares the digest of its tree with the leader's after each transaction. It prints
   the first difference since the server's start with its transaction, later ones now and then, and
   counts all (``zk_digest_mismatches_count``). ZooKeeper 3.6 and later.
 - ``LearnerHandler``, in a leader, prints the last zxid of a server that joins, the last one that
   the leader has committed, and to which zxid it lets this server truncate its log.
+- A critical thread that ends with an exception prints it, and the server starts anew.
 
 The files are untrusted (`checker.untrusted_file`).
 """
@@ -35,6 +36,9 @@ _JOINS = re.compile(
 )
 
 
+_SEVERE = b"Severe unrecoverable error"
+
+
 class Truncation(NamedTuple):
     """A leader lets a server drop what it has logged after ``to``, up to ``last``.
 
@@ -55,11 +59,13 @@ class OwnWords(NamedTuple):
         differences: zxids after which its tree was not the leader's, in the order of its output.
         counted: how many such differences there were since its last start, when it was asked.
         truncations: which it ordered while it led.
+        severe: how many of its threads ended with an exception.
     """
 
     differences: tuple[int, ...] = ()
     counted: int = 0
     truncations: tuple[Truncation, ...] = ()
+    severe: int = 0
 
 
 def read_own_words(directory: Path) -> OwnWords:
@@ -76,6 +82,7 @@ def read_own_words(directory: Path) -> OwnWords:
         tuple(dict.fromkeys(int(zxid) for zxid in _DIFFERENCE.findall(printed))),
         int(count[1]) if count else 0,
         tuple(_truncations(printed)),
+        printed.count(_SEVERE),
     )
 
 

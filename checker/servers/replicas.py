@@ -1,7 +1,7 @@
 """What each server has of the history: what its log lacks, and whether its trees are right.
 
 `checker.servers.commitment` decides what the ensemble committed. That says nothing of a single
-server, which may lack some of it. Four things are compared here.
+server, which may lack some of it. Five things are compared here.
 
 **Gaps.** A server logs every transaction in order, or takes a leader's tree and writes a snapshot
 of it. So a committed transaction that is neither in its log nor followed by a snapshot before its
@@ -9,6 +9,9 @@ next record never reached this server. ZooKeeper 3.9.3 does that after two follo
 different stretches (ZOOKEEPER-4925): a log goes from 0x100000047 to 0x200000065, and 100
 transactions between them were committed. Its clients read an old tree, until a later snapshot from
 a leader or later writes of the same znodes cover the loss.
+
+**Digests.** With each transaction a leader logs the digest of its tree. The same transactions must
+lead to the same digest.
 
 **Snapshots.** Each is compared with the tree of the history at its zxid. A snapshot is fuzzy: it
 may contain effects of transactions up to the greatest zxid in it. Znodes that these changed are
@@ -71,6 +74,7 @@ class Replica:
         name: the server.
         gaps: what its log lacks.
         at: the last transaction of the history that it has; its next tree is compared there.
+        tail: the last zxid on its disk, of the history or not.
         differing: paths of the znodes that would differ if it started from its files; None if
             that cannot be told.
         unread: why it cannot be told; empty if it can.
@@ -85,6 +89,7 @@ class Replica:
     name: str
     gaps: tuple[Gap, ...] = ()
     at: int = 0
+    tail: int = 0
     differing: tuple[str, ...] | None = None
     unread: str = ""
     dropped: tuple[int, ...] = ()
@@ -100,8 +105,10 @@ def compare(
     proposals: Mapping[int, Txn],
     committed: Sequence[Txn],
     open_: Sequence[Txn],
-) -> list[Replica]:
+) -> tuple[list[Replica], list[int]]:
     """Compare every server with the history; in the order of ``lines``.
+
+    Also returns the zxids at which a leader logged another digest than the history leads to.
 
     Args:
         lines: the servers.
@@ -137,6 +144,7 @@ def compare(
             line.name,
             gaps=tuple(_gaps(line, history)),
             at=max([newest, *(zxid for zxid in after if zxid in history)]),
+            tail=line.tail,
             dropped=tuple(zxid for zxid in after if zxid not in history),
             own_words=found.own_words,
             truncated=tuple(_truncated(found.own_words, history)),
@@ -162,7 +170,8 @@ def compare(
             replica.unread = "it has no snapshot"
     for at, look in sorted(looks, key=lambda each: each[0]):
         look.compare(history.tree_at(at), history)
-    return replicas
+    history.tree_at(_NEVER << 32)
+    return replicas, history.misfits
 
 
 class _History:
@@ -175,6 +184,8 @@ class _History:
         self._known = set(self.zxids)
         self._tree = DigestedTree()
         self._applied = 0
+        self.misfits: list[int] = []
+        """Transactions whose leader had another tree after them than the history has."""
 
     def __contains__(self, zxid: int) -> bool:
         return zxid in self._known
@@ -184,6 +195,8 @@ class _History:
         end = bisect_right(self.zxids, zxid)
         for txn in self.committed[self._applied : end]:
             self._tree.apply(txn)
+            if txn.digest is not None and txn.digest != self._tree.digest:
+                self.misfits.append(txn.zxid)
         self._applied = max(self._applied, end)
         return self._tree
 

@@ -98,7 +98,7 @@ def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
                 description=(
                     f"c{client}'s {call.f} of {what} {words}: {', '.join(map(_shown, lists[0]))}"
                 ),
-                ops=[*node.made.indices, *pair.indices],
+                ops=sorted({*node.made.indices, *_replacement(node, pair), *pair.indices}),
                 clients=[client],
                 start=call.time,
                 end=done.time,
@@ -106,6 +106,14 @@ def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
         )
     result.stats = {"served": served, "refused": refused}
     return result
+
+
+def _replacement(node: Guarded, pair: Operation) -> Sequence[int]:
+    """The records that replaced a node's ACL before an operation returned; empty if none did."""
+    replaced, done = node.replaced, pair.completion
+    if replaced is None or replaced is pair or done is None:
+        return ()
+    return replaced.indices if replaced.invoke.time <= done.time else ()
 
 
 def _in_force(

@@ -147,6 +147,11 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
         ],
     )
     verdict.notes = _of_logs(truth)
+    if _LYING_DISK in record.nemesis:
+        verdict.notes.append(
+            f"the servers are not held to {' and '.join(sorted(OF_SERVERS))}: their disks lied "
+            f"({_LYING_DISK})"
+        )
     if truth is None and view is None and changed == []:
         verdict.notes.append("no transaction logs of the servers are at hand")
     if record.interrupted:
@@ -291,6 +296,11 @@ def _of_logs(truth: ServerTruth | None) -> list[str]:
             for each in truth.replicas
             if each.differing is None
         ),
+        *(
+            f"{each.name} printed {each.own_words.severe} unrecoverable errors of its threads"
+            for each in truth.replicas
+            if each.own_words.severe
+        ),
     ]
     more = [f"and {len(found) - MOST_TOLD} more"] * (len(found) > MOST_TOLD)
     return [f"the servers' logs: {what}" for what in [*found[:MOST_TOLD], *more]]
@@ -342,7 +352,7 @@ def judge_evidence(
     promised = evidence.promises.prevents
     servers = []
     if evidence.truth is not None:
-        servers = [check_server_state(evidence.truth, evidence.clock, evidence.history.start)]
+        servers = [check_server_state(evidence.truth, evidence.clock, evidence.history)]
     open_questions = []
     untold = sorted(promised & TOLD_BY_LOGS)
     if untold and (evidence.truth is None or evidence.clock is None):

@@ -40,13 +40,13 @@ def left(run, *anomalies, kinds=TIMED):
     [
         (LATE, overdue(10, 12), True),
         (LATE, overdue(12, 13), True),  # the second before counts
-        (LATE, overdue(9, 14), True),
-        (LATE, overdue(2, 14), False),  # late in a sixth of its time
+        (LATE, overdue(9, 13), True),
+        (LATE, overdue(9, 14), False),  # late for less than a fifth of its time
         (LATE, overdue(20, 22), False),
         (CALM, overdue(10, 12), False),
         ((), overdue(10, 12), False),
-        (((0, 30, 500.0),), overdue(0, 21), False),  # no host explains that
-        (((0, 30, 500.0),), overdue(0, 21, length_ms=2000.0), True),
+        (((0, 30, 500.0, 20.0),), overdue(0, 21), False),  # no host explains that
+        (((0, 30, 500.0, 20.0),), overdue(0, 21, length_ms=2000.0), True),
         (LATE, overdue(10, 12, "split-brain"), False),  # no promise about time
     ],
 )

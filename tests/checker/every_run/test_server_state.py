@@ -11,6 +11,7 @@ from rumpus.checker.servers.node_files import NodeFiles
 from rumpus.checker.servers.own_words import OwnWords, Truncation
 from rumpus.checker.servers.server_truth import merge
 from rumpus.checker.servers.txnlog import LogFile
+from tests.checker.recorded import Recorded
 from tests.checker.txnlog_encoder import create, txn
 from tests.checker.zab_model import digest, proposal, znodes, zxid
 
@@ -43,9 +44,10 @@ def server(*logs: str, snapshots: dict[str, str] | None = None, current=2, words
     )
 
 
-def found(*servers: NodeFiles) -> list[tuple[str, str]]:
+def found(*servers: NodeFiles, shown: int = 0) -> list[tuple[str, str]]:
+    history = Recorded().add(1, "link", "info", "requests", {"client": 0, "shown": shown}).history()
     truth = merge({f"n{number}": files for number, files in enumerate(servers, 1)})
-    result = check_server_state(truth, WallClock([(0, 0)]), 0)
+    result = check_server_state(truth, WallClock([(0, 0)]), history)
     assert result.unknown == []
     return [(each.kind, each.description) for each in result.anomalies]
 
@@ -154,3 +156,29 @@ def test_a_leader_with_a_tree_that_no_history_leads_to():
     wrong = digested("1.1", "1.1 1.2", "1.2 2.1")
     words = "the leader that proposed 0x200000001 had a tree that no history leads to"
     assert ("diverged-servers", words) in found(wrong, wrong, wrong)
+
+
+def test_what_a_client_was_shown_is_on_a_quorum_of_disks():
+    whole, short = server(WHOLE), server("1.1 1.2 1.3 2.1")
+    last = zxid(2, 2)
+    assert found(whole, whole, short, shown=last) == []
+    assert found(whole, short, short, shown=zxid(2, 1)) == []
+    assert found(whole, short, short, shown=zxid(3, 0)) == []  # no log has what begins an epoch
+    words = "so a quorum had it on disk, but of 3 servers only n1 still has it"
+    ((kind, told),) = found(whole, short, short, shown=last)
+    assert (kind, words in told) == ("lost-transaction", True)
+
+
+def test_a_digest_that_is_not_that_of_the_transactions():
+    def logged(changed: bytes) -> NodeFiles:
+        txns = [PROPOSALS[each] for each in zs(WHOLE)]
+        txns[4] = msgspec.structs.replace(txns[4], data=changed)
+        return replace(server(), logs=(LogFile("log.1", tuple(txns), "padding", 0),))
+
+    right, wrong = logged(PROPOSALS[zxid(2, 2)].data), logged(b"other")
+    assert found(right, right, right) == []
+    words = (
+        "leaders logged 1 digests, from 0x200000002 on, that are not those of the transactions up "
+        "to there"
+    )
+    assert found(wrong, wrong, wrong) == [("diverged-servers", words)]

@@ -47,3 +47,10 @@ def test_the_truncation_belongs_to_the_learner_of_the_same_thread(tmp_path):
 def test_bytes_that_are_no_text_are_no_error(tmp_path, name):
     (tmp_path / name).write_bytes(bytes(range(256)) * 9)
     assert read_own_words(tmp_path) == OwnWords()
+
+
+def test_threads_that_ended_with_an_exception_are_counted(tmp_path):
+    line = (
+        "ERROR [SyncThread:2:ZooKeeperCriticalThread@49] - Severe unrecoverable error, from thread"
+    )
+    assert said(tmp_path, f"{line} : SyncThread:2\n" * 3).severe == 3
