@@ -103,6 +103,9 @@ ANOMALIES: dict[str, str] = {
 OF_SERVERS: frozenset[str] = frozenset({"lost-transaction", "diverged-servers"})
 """Anomalies that ZooKeeper itself promises to prevent, whatever the recipe."""
 
+ABOUT_SERVERS: frozenset[str] = OF_SERVERS | {"latent-divergence"}
+"""Anomalies of which no recipe can promise anything."""
+
 TOLD_BY_LOGS: frozenset[str] = frozenset(
     {
         "double-grant",

@@ -6,14 +6,14 @@ from functools import reduce
 from operator import and_
 from typing import Final
 
-from rumpus.checker.verdict import ANOMALIES
+from rumpus.checker.verdict import ABOUT_SERVERS, ANOMALIES
 from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 
 UNAVOIDABLE: Final = frozenset({"stale-belief", "stale-action", "fenced"})
 """What no lock without a validity window or a fence can prevent."""
 
 EVERYTHING: Final = Promises(
-    prevents=frozenset(ANOMALIES) - UNAVOIDABLE,
+    prevents=frozenset(ANOMALIES) - ABOUT_SERVERS - UNAVOIDABLE,
     notes="It does not say what it promises: whatever can be prevented at all is judged.",
 )
 
@@ -56,7 +56,7 @@ def with_names(
         ValueError: there is no such promise.
     """
     prevents: set[str] = set(usual.prevents)
-    known = [*sorted(kinds), *ANOMALIES]
+    known = [*sorted(kinds), *(kind for kind in ANOMALIES if kind not in ABOUT_SERVERS)]
     for name in names:
         if name not in NAMES and name not in known:
             raise ValueError(
