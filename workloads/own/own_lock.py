@@ -165,7 +165,7 @@ class OwnLock(OwnRecipe):
             return False
         try:
             told = attribute(self.subject, self.belief_names)
-        except (KazooException, *TIMEOUTS):
+        except (Exception, *TIMEOUTS):
             return False
         if told is not None:
             return bool(told)

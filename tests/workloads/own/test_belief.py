@@ -70,6 +70,14 @@ class Unsure(Granting):
         raise ConnectionLoss
 
 
+class Mistaken(Granting):
+    """Cannot tell whether it holds, by a mistake of its own."""
+
+    @property
+    def held(self):
+        raise ZeroDivisionError
+
+
 @pytest.fixture
 def client():
     client = KazooClient()
@@ -123,5 +131,6 @@ def test_a_release_ends_a_belief(client):
     assert (lock.held, lock.session) == (False, None)
 
 
-def test_an_error_of_kazoo_in_place_of_an_answer_is_no_belief(client):
-    assert not granted(client, Unsure).held
+@pytest.mark.parametrize("recipe", [Unsure, Mistaken])
+def test_an_error_in_place_of_an_answer_is_no_belief(client, recipe):
+    assert not granted(client, recipe).held
