@@ -189,7 +189,8 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             Astray(zxid, f"the leader that proposed 0x{zxid:x} had a tree that no history leads to")
             for zxid in history.strange_leaders
         ]
-        if misfits and not holes:
+        # What may be missing below would explain them.
+        if misfits and not holes and not any(txn.zxid < misfits[0] for txn in uncertain):
             words = (
                 f"leaders logged {len(misfits)} digests, from 0x{misfits[0]:x} on, that are not "
             )
