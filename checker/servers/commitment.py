@@ -29,9 +29,10 @@ server. It may become leader with this tree (then the digests alternate from lea
 its clients see the tree. So a proposal above a cut is discarded only if it can be in no server's
 tree. That holds if every server that has it in its log either has written a snapshot since, whose
 digest shows a tree without it, or has not entered the epoch that began without it (it then loses
-the proposal, by TRUNC or SNAP, when it enters). All other proposals above a cut are *forked*: the
-history of the ensemble, which is that of its leaders, does not contain them, but what a client saw
-through some server may. A proposal above a cut is uncertain if the digest of a later leader shows
+the proposal, by TRUNC or SNAP, when it enters). It also holds for a server whose files lead to the
+tree of the history (`checker.servers.replicas`): then the proposal left no trace. All other
+proposals above a cut are *forked*: the history of the ensemble, which is that of its leaders, does
+not contain them, but what a client saw through some server may. A proposal above a cut is uncertain if the digest of a later leader shows
 that it was in that leader's tree. A proposal below a cut is uncertain only if a server's snapshot
 has a digest that fits no known tree.
 

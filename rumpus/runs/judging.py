@@ -297,7 +297,7 @@ def _of_logs(truth: ServerTruth | None) -> list[str]:
             if each.differing is None
         ),
         *(
-            f"{each.name} printed {each.own_words.severe} unrecoverable errors of its threads"
+            f"threads of {each.name} ended with an exception, {each.own_words.severe} in all"
             for each in truth.replicas
             if each.own_words.severe
         ),
