@@ -32,9 +32,9 @@ digest shows a tree without it, or has not entered the epoch that began without 
 the proposal, by TRUNC or SNAP, when it enters). It also holds for a server whose files lead to the
 tree of the history (`checker.servers.replicas`): then the proposal left no trace. All other
 proposals above a cut are *forked*: the history of the ensemble, which is that of its leaders, does
-not contain them, but what a client saw through some server may. A proposal above a cut is uncertain if the digest of a later leader shows
-that it was in that leader's tree. A proposal below a cut is uncertain only if a server's snapshot
-has a digest that fits no known tree.
+not contain them, but what a client saw through some server may. A proposal above a cut is uncertain
+if the digest of a later leader shows that it was in that leader's tree. A proposal below a cut is
+uncertain only if a server's snapshot has a digest that fits no known tree.
 
 **Links.** Without digests, a cut is told by a log in which (a,k) is directly followed by (b,1) of a
 later epoch *b*: that server's history had exactly *k* proposals of *a*, and none of the epochs
