@@ -7,6 +7,7 @@ finds its network unchanged, and its image needs no network tools.
 
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _COPY_TRIES = 5
 _EXEC_TRIES = 5
 _LAST_WORD = "rumpus-end-of-output"
+_FREEZE_S = 30.0
+_CANNOT_FREEZE = "unable to freeze"  # what runc says
 
 
 class DockerNode:
@@ -191,7 +194,7 @@ class DockerNode:
         if state == "dead":
             raise RuntimeError(f"{self.name} is dead: only a running server can be paused")
         if state == "running":
-            self._server.pause()
+            freeze(self._server)
 
     def resume(self) -> None:
         """Unfreeze the node's containers; nothing happens if they are not frozen."""
@@ -292,6 +295,31 @@ class DockerNode:
                     raise
             else:
                 return
+
+
+def freeze(container: "Container", patience: float = _FREEZE_S) -> None:
+    """Freeze a container.
+
+    A thread that waits for the disk can only be frozen when its wait is over. With version 1 of
+    control groups the engine's runtime tries for less than a second, then lets all threads go on
+    and gives up. So it is asked again: a server may be writing its log.
+
+    Raises:
+        EnvironmentRefusal: it did not succeed in ``patience`` seconds.
+        docker.errors.APIError: the engine refused for another reason.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return container.pause()
+        except APIError as error:
+            if _CANNOT_FREEZE not in str(error):
+                raise
+            if time.monotonic() >= until:
+                raise EnvironmentRefusal(
+                    f"a thread of {container.name} waits for the disk, so the engine could not "
+                    f"freeze it in {patience:g} s: give it a machine whose disk is less busy"
+                ) from error
 
 
 def _unpause(container: "Container") -> bool:

@@ -4,8 +4,10 @@ import tarfile
 from types import SimpleNamespace
 
 import pytest
+from docker.errors import APIError
 
-from rumpus.harness.docker.nodes import DockerNode
+from rumpus.harness.docker.image import ensure_node_image
+from rumpus.harness.docker.nodes import DockerNode, freeze
 from rumpus.harness.docker.zookeeper_server import ZooKeeperServer
 from rumpus.harness.ensemble import EnvironmentRefusal
 
@@ -110,3 +112,53 @@ def test_a_script_whose_output_is_lost_is_run_again(kept):
 def test_an_engine_that_always_loses_output_is_a_refusal():
     with pytest.raises(EnvironmentRefusal, match="lost the output"):
         run_in_network(Execs(*[0] * 9), "echo one")
+
+
+class Unfreezable:
+    """A container whose thread waits for the disk for the first ``fails`` times it is frozen."""
+
+    name = "rumpus-run-n1"
+
+    def __init__(self, fails, said="OCI runtime pause failed: unable to freeze: unknown"):
+        self.fails = fails
+        self.said = said
+        self.asked = 0
+
+    def pause(self):
+        self.asked += 1
+        if self.asked <= self.fails:
+            raise APIError(f"Cannot pause container: {self.said}")
+
+
+def test_a_thread_that_waits_for_the_disk_is_frozen_when_it_is_done():
+    container = Unfreezable(fails=2)
+    freeze(container)
+    assert container.asked == 3
+
+
+def test_a_thread_that_waits_for_the_disk_for_ever_is_a_refusal():
+    with pytest.raises(EnvironmentRefusal, match="n1 waits for the disk"):
+        freeze(Unfreezable(fails=99), patience=0.0)
+
+
+def test_what_else_prevents_freezing_is_not_tried_again():
+    container = Unfreezable(fails=1, said="no such container")
+    with pytest.raises(APIError, match="no such container"):
+        freeze(container)
+    assert container.asked == 1
+
+
+@pytest.mark.docker
+def test_a_container_that_writes_to_the_disk_all_the_time_can_be_frozen(engine):
+    writes = "while true; do dd if=/dev/zero of=/tmp/x bs=16M count=4 conv=fsync; done"
+    container = engine.containers.run(
+        ensure_node_image(engine), ["bash", "-c", writes], detach=True
+    )
+    try:
+        for _ in range(10):
+            freeze(container)
+            container.reload()
+            assert container.status == "paused"
+            container.unpause()
+    finally:
+        container.remove(force=True, v=True)
