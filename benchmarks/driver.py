@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.driver import Driver

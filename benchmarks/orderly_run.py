@@ -7,11 +7,11 @@ on its node wakes the next in line; then it stands in line again. Ten records a 
 from dataclasses import dataclass
 from typing import Any
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.history import History, Op, OpType
 from rumpus.checker.servers.commitment import Commitment
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.workloads.contests.lock import LOCK
 from rumpus.workloads.framework.judgement import Evidence

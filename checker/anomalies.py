@@ -1,7 +1,7 @@
 """Building anomalies from operations or holds, and times in their descriptions."""
 
 from rumpus.checker.history import History, Operation
-from rumpus.checker.holds import Hold
+from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.verdict import Anomaly
 
 

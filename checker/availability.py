@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rumpus.checker.every_run.downtime import Span, disconnected, leaderless
 from rumpus.checker.history import History, final_phase
+from rumpus.checker.timeline.calm import Span, disconnected, leaderless
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,9 +13,9 @@ import msgspec
 
 from rumpus.checker.availability import Availability, availability
 from rumpus.checker.history import History, Op, final_phase
-from rumpus.checker.holds import Hold, Words
-from rumpus.checker.host import Host, measure_host
 from rumpus.checker.quantile import quantile
+from rumpus.checker.timeline.holds import Hold, Words
+from rumpus.checker.timeline.host import Host, measure_host
 
 Cause = Literal["release", "death", "loss"]
 """What ended a hold.

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from rumpus.checker.measures import Measures
+from rumpus.checker.timeline.states import Interval
 
 Valid = bool | Literal["unknown"]
 Outcome = Literal["valid", "violation", "unknown", "inconclusive"]
@@ -142,24 +143,6 @@ class Anomaly(msgspec.Struct, kw_only=True):
     end: int = 0
     length_ms: float | None = None
     promised: bool = False
-
-
-class Interval(msgspec.Struct, kw_only=True, gc=False):
-    """A bar of a timeline, from ``start`` to ``end`` in nanoseconds.
-
-    ``kind`` is ``belief`` (the client believes that it holds), ``grant`` (it owns the lock on the
-    servers; ``label``: the node's path),
-    ``session`` (``label``: connected, suspended or lost), ``fault`` (``label``: its kind and
-    targets; ``client`` is None), ``paused`` or ``dead`` (the client's process), ``leader``
-    (``label``: which server leads). ``token`` is the fencing token of the grant, if it has one.
-    """
-
-    kind: str
-    start: int
-    end: int
-    client: int | None = None
-    label: str = ""
-    token: int | None = None
 
 
 class Requirement(msgspec.Struct):

@@ -4,7 +4,7 @@ The driver updates this with every record; the nemesis reads it to choose its ta
 """
 
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 
 
 class RoleTracker:

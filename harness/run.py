@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.clients.mailbox import Mailbox, StreamMailbox
 from rumpus.harness.clients.messages import Record

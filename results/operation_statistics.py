@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rumpus.checker.every_run.exercise import FaultWindow
 from rumpus.checker.history import Operation
 from rumpus.checker.quantile import quantile
+from rumpus.checker.timeline.faults import FaultWindow
 
 
 @dataclass(frozen=True)

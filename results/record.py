@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rumpus.checker.clock import WallClock
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.atomic_file import write_atomically

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History
 from rumpus.checker.measures import Measures
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
 from rumpus.results.escapes import in_json
 from rumpus.results.operation_statistics import (

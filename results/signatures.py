@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 from zlib import crc32
 
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op
+from rumpus.checker.timeline.faults import fault_windows
 
 _SESSION: Final = {
     "connected": "connected",

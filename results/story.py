@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, SessionLife, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.verdict import Anomaly, Verdict
 
 BEFORE_NS: Final = 3_000_000_000

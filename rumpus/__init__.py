@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from rumpus.checker.every_run.final_answers import check_final_answers as check_final_answers
     from rumpus.checker.every_run.timeouts import TIMED_OUT as TIMED_OUT
     from rumpus.checker.every_run.timeouts import check_timeouts as check_timeouts
-    from rumpus.checker.every_run.timeouts import disturbances as disturbances
-    from rumpus.checker.every_run.timeouts import longest_calm as longest_calm
     from rumpus.checker.every_run.waiters import check_waiters as check_waiters
     from rumpus.checker.history import History as History
     from rumpus.checker.history import Op as Op
-    from rumpus.checker.holds import Words as Words
     from rumpus.checker.models.model import ILLEGAL as ILLEGAL
     from rumpus.checker.models.model import REFUSED as REFUSED
     from rumpus.checker.models.model import UNKNOWN as UNKNOWN
     from rumpus.checker.models.model import Model as Model
+    from rumpus.checker.timeline.calm import disturbances as disturbances
+    from rumpus.checker.timeline.calm import longest_calm as longest_calm
+    from rumpus.checker.timeline.holds import Words as Words
     from rumpus.checker.verdict import Anomaly as Anomaly
     from rumpus.checker.verdict import CheckResult as CheckResult
     from rumpus.checker.verdict import Requirement as Requirement
@@ -123,7 +123,7 @@ _PLACES = {
     "Unknown": "rumpus.workloads.framework.operation",
     "UnreadableRun": "rumpus.results.store_error",
     "UsageError": "rumpus.usage_error",
-    "Words": "rumpus.checker.holds",
+    "Words": "rumpus.checker.timeline.holds",
     "WorkerCrash": "rumpus.harness.clients.workers",
     "Workload": "rumpus.workloads.framework.workload",
     "ZooKeeper": "rumpus.testing.zookeeper",

@@ -18,8 +18,8 @@ from rumpus.checker.every_run.waiters import check_waiters
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import check_lateness
 from rumpus.checker.families import barrier_rounds
-from rumpus.checker.holds import Words
 from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.patient_call import PatientCall, StillRunning

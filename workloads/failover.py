@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
 from rumpus.checker.exclusion.unasked_holds import unasked_holds
 from rumpus.checker.families.replication import check_recovery, check_replication
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import look_until

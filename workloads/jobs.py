@@ -22,7 +22,7 @@ from rumpus.checker.families.job_effects import (
     effect_makers,
     expired_claims,
 )
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import names_in

@@ -13,9 +13,9 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.exclusion.mutual_exclusion import ServerView
-from rumpus.checker.holds import Words
 from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.ownership import ServerView
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import (

@@ -11,7 +11,7 @@ from typing import Final, TypedDict
 
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.families.takeovers import check_takeovers
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import look_until

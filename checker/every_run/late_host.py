@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from rumpus.checker.history import History
-from rumpus.checker.host import Window, windows
+from rumpus.checker.timeline.host import Window, windows
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 SHARE: Final = 0.2

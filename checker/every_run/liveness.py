@@ -7,7 +7,7 @@ before the phase ends, and after that the line (the contenders' nodes) must be e
 
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, FinalPhase, healed_phase
 from rumpus.checker.history import History
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

@@ -18,11 +18,11 @@ This is a promise of ZooKeeper's, and holds whatever the recipe is. `checker.ser
 
 from collections.abc import Iterator
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.history import History
 from rumpus.checker.servers.node_files import counter
 from rumpus.checker.servers.replicas import Replica
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 MOST_NAMED = 3

@@ -14,15 +14,12 @@ Too early: a call that ended with the error ``TIMED_OUT`` must have lasted as lo
 No fault excuses it if it did not, for no fault makes time pass faster.
 """
 
-from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rumpus.checker.anomalies import anomaly_of, at, seconds_waited
-from rumpus.checker.every_run.downtime import Span, disconnected, leaderless
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Operation
-from rumpus.checker.holds import patience, pauses
+from rumpus.checker.timeline.calm import Span, disturbances, longest_calm
+from rumpus.checker.timeline.holds import patience
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 USUAL_GRACE_S = 2.0
@@ -141,52 +138,3 @@ def _early(history: History, operation: Operation, timeout: float) -> Anomaly:
         f"s, but it gave up after {seconds_waited(operation):.2f} s",
         operation,
     )
-
-
-def disturbances(history: History) -> dict[int, list[Span]]:
-    """Client -> when something was in its way (nanoseconds), in order and without overlap.
-
-    Faults on the servers, the lack of a leader, faults on the client itself, its pauses, and the
-    times in which it was not connected.
-    """
-    everybody = leaderless(history)
-    spans: dict[int, list[Span]] = defaultdict(list)
-    for window in fault_windows(history):
-        span = (window.begun, window.ended if window.ended is not None else history.end)
-        if not window.kind.startswith("client-"):
-            everybody.append(span)
-            continue
-        for target in window.targets:
-            if target.startswith("c") and target[1:].isdigit():
-                spans[int(target[1:])].append(span)
-        if window.in_force is None:  # its targets are not known
-            everybody.append(span)
-    for client, frozen in pauses(history).items():
-        spans[client] += frozen
-    for client, down in disconnected(history).items():
-        spans[client] += down
-    return {
-        client: _merged([*everybody, *spans.get(client, [])]) for client in range(history.clients)
-    }
-
-
-def _merged(spans: Sequence[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def longest_calm(spans: Sequence[Span], since: int, until: int) -> Span:
-    """The longest stretch between two times that no span touches."""
-    first = bisect_left(spans, since, key=lambda span: span[1])
-    last = bisect_right(spans, until, key=lambda span: span[0])
-    best = (since, since)
-    for start, end in [*spans[first:last], (until, until)]:
-        if start - since > best[1] - best[0]:
-            best = (since, start)
-        since = max(since, end)
-    return best

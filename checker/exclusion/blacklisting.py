@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import Ending, ServerTruth
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 OBEDIENCE_NS: Final = 4_000_000_000

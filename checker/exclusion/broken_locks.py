@@ -1,10 +1,10 @@
 """Whether locks that clients took from other holders were taken rightly, and how many quickly."""
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.blacklisting import blacklistings, check_blacklisting
 from rumpus.checker.exclusion.removals import check_removals, check_told_removals, removals
 from rumpus.checker.history import History, Op
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import CheckResult
 
 

@@ -7,15 +7,17 @@ from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
+from rumpus.checker.exclusion.grants import check_order, check_tokens
 from rumpus.checker.exclusion.herd import check_herd
 from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
-from rumpus.checker.exclusion.mutual_exclusion import ServerView, check_exclusion
+from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
 from rumpus.checker.exclusion.overdue import check_overdue
 from rumpus.checker.exclusion.session_proofs import lives_by_grants
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold, Words
-from rumpus.checker.verdict import CheckResult, Interval
+from rumpus.checker.timeline.holds import Hold, Words
+from rumpus.checker.timeline.ownership import ServerView, sequence_number
+from rumpus.checker.timeline.states import Interval
+from rumpus.checker.verdict import CheckResult
 
 
 def contest_results(

@@ -24,13 +24,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.grants import sequence_number
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
-from rumpus.checker.exclusion.server_view import server_view
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold, Words
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Hold, Words
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, sequence_number
+from rumpus.checker.timeline.server_view import server_view
 
 MOST: Final = 0.75
 """The share of grants that must have made a znode of the line: a flaw may show in the others."""

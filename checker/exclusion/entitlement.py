@@ -17,9 +17,9 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from rumpus.checker.anomalies import anomaly_of_hold, at
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.holds import Hold, Words
+from rumpus.checker.timeline.holds import Hold, Words
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 NOTICE_NS = 1_000_000_000

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

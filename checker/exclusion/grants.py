@@ -5,9 +5,9 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of_grants, anomaly_of_hold, at
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold
+from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView, sequence_number
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 NUMBERS: Final = 10**10
@@ -154,12 +154,6 @@ def _out_of_turn(
             hold,
             turn or hold.believed_until,
         )
-
-
-def sequence_number(node: str | None) -> int:
-    """The ten-digit number at the end of a sequential node's name; -1 if there is none."""
-    tail = node[-10:] if node else ""
-    return int(tail) if len(tail) == 10 and tail.isdigit() else -1
 
 
 def _token(hold: Hold) -> int:

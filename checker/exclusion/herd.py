@@ -28,9 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.anomalies import at
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Hold, Words, patience, shares
+from rumpus.checker.timeline.holds import Hold, Words, patience, shares
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

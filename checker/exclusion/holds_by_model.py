@@ -30,7 +30,7 @@ from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import INFO, NEVER, OK, OperationTable
 from rumpus.checker.exclusion.session_proofs import lives_by_grants, proven_grants
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold
+from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 SECONDS = 5.0

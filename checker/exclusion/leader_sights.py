@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.history import History, Op
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.verdict import CheckResult
 
 

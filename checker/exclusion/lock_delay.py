@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rumpus.checker.anomalies import at
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, final_phase
-from rumpus.checker.holds import Hold
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

@@ -9,10 +9,10 @@ only a bounded time to return.
 from collections import defaultdict
 
 from rumpus.checker.anomalies import at
-from rumpus.checker.every_run.exercise import fault_windows
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History
-from rumpus.checker.holds import Words, pauses
+from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.holds import Words, pauses
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 BOUND_NS = 2_500_000_000

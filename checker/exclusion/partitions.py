@@ -16,21 +16,17 @@ from itertools import pairwise
 from math import inf
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
-from rumpus.checker.exclusion.mutual_exclusion import (
-    CLOCK_SLACK_NS,
-    ServerView,
-    check_exclusion,
-    expired_while_holding,
-)
+from rumpus.checker.exclusion.mutual_exclusion import check_exclusion, expired_while_holding
 from rumpus.checker.exclusion.session_proofs import lives_by_grants
 from rumpus.checker.history import History, Operation
-from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth, touched
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Hold, Words, extract_holds
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

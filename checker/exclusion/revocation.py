@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Words, pauses
+from rumpus.checker.timeline.holds import Words, pauses
 from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
 
 LEAST_LEARNED = 5

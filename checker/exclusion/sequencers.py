@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import inf
 
 from rumpus.checker.anomalies import at
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, Operation
-from rumpus.checker.holds import Hold, Words
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Hold, Words
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

@@ -8,8 +8,8 @@ something later in the same sessions, both sessions lived during the overlap.
 
 from collections.abc import Sequence
 
-from rumpus.checker.exclusion.mutual_exclusion import ServerView
-from rumpus.checker.holds import Hold
+from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.timeline.ownership import ServerView
 
 _FOREVER = 1 << 63
 

@@ -8,7 +8,7 @@ it: then the belief ended before the session did.
 """
 
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold, pauses
+from rumpus.checker.timeline.holds import Hold, pauses
 
 
 def unasked_holds(history: History) -> list[Hold]:

@@ -27,8 +27,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History, Operation
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 EVER = 1 << 62

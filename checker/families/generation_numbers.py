@@ -11,7 +11,7 @@ from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.history import History, Operation
-from rumpus.checker.holds import Hold
+from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 Number = tuple[int, ...]

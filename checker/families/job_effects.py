@@ -11,11 +11,11 @@ the servers' logs where these are at hand.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.removals import check_removals, removals
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 EFFECTS = "effects"

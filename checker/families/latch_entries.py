@@ -13,8 +13,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.every_run.timeouts import disturbances, longest_calm
 from rumpus.checker.history import History, Operation
+from rumpus.checker.timeline.calm import disturbances, longest_calm
 from rumpus.checker.verdict import CheckResult
 
 

@@ -9,9 +9,9 @@ from collections import defaultdict
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
-from rumpus.checker.clock import WallClock
 from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import CheckResult
 
 SLACK_NS = 100_000_000

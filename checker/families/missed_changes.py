@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.holds import pauses
+from rumpus.checker.timeline.holds import pauses
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

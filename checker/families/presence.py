@@ -19,11 +19,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.final_phase import healed_phase
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 

@@ -8,7 +8,6 @@ elements are claimed first and acknowledged later.
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.every_run.timeouts import check_timeouts
@@ -23,6 +22,7 @@ from rumpus.checker.families.queue_accounting import (
 from rumpus.checker.families.queue_waiting import check_waiting
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 CURATORS_FRAME: Final = b"\x00\x01\x00\x01\x01"

@@ -10,10 +10,10 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from rumpus.checker.anomalies import anomaly_of, seconds_waited
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.families.queue_accounting import Accounts, Element, taken
 from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 PATIENCE_NS = 2_000_000_000

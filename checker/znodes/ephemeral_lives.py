@@ -3,9 +3,9 @@
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.clock import WallClock
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 SLACK_NS = 50_000_000

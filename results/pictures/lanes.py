@@ -9,11 +9,11 @@ from itertools import accumulate, islice
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from rumpus.checker.every_run.exercise import FaultWindow, fault_windows
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.verdict import Anomaly, Interval, Verdict
+from rumpus.checker.timeline.faults import FaultWindow, fault_windows
+from rumpus.checker.timeline.states import Interval, state_intervals
+from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.results.operation_statistics import latency_ms
-from rumpus.results.pictures.client_states import state_intervals
 from rumpus.results.wording import milliseconds
 
 ROWS = {"session": "session", "operation": "operations", "belief": "believes", "grant": "owns"}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from rumpus.checker.every_run.exercise import FaultWindow
+from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.verdict import Anomaly
 from rumpus.results.pictures.lanes import OVERLAYS, ROWS, Lanes, Span, fault_label
 from rumpus.results.pictures.svg import TimeScale, line, path, picture, rect, text, time_axis

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.checker.availability import Availability
-from rumpus.checker.host import Host
 from rumpus.checker.measures import Cause, Handovers, Measures, Messages, Spread
+from rumpus.checker.timeline.host import Host
 from rumpus.results.wording import milliseconds
 
 AFTER: Final[Mapping[Cause, str]] = {

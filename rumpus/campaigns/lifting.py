@@ -9,8 +9,8 @@ import msgspec
 
 from rumpus.campaigns.run_cases import judged_again
 from rumpus.campaigns.trial_task import Seen
-from rumpus.checker.every_run.exercise import OUTSIDE, FaultWindow, fault_windows
 from rumpus.checker.history import History, load_began
+from rumpus.checker.timeline.faults import OUTSIDE, FaultWindow, fault_windows
 from rumpus.checker.verdict import Anomaly
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.simulated.ensemble import OFFERED

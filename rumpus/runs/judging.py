@@ -9,9 +9,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.values import WrongOperations
-from rumpus.checker.every_run.coherence import Contradictions, contradictions
 from rumpus.checker.every_run.errors import unimplemented
 from rumpus.checker.every_run.exercise import Effect
 from rumpus.checker.every_run.late_host import TIMED, leave_undecided
@@ -21,6 +19,8 @@ from rumpus.checker.measures import measure
 from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
 from rumpus.checker.servers.txnlog import Known
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.coherence import Contradictions, contradictions
 from rumpus.checker.untrusted_file import in_utf8
 from rumpus.checker.verdict import (
     OF_SERVERS,

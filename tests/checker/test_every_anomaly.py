@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.exclusion.fence import check_fence
@@ -28,8 +27,9 @@ from rumpus.checker.families.growing_numbers import check_growth
 from rumpus.checker.families.job_effects import check_job_effects
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.families.queue_accounting import accounts, check_elements
-from rumpus.checker.holds import Words, extract_holds
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.verdict import ANOMALIES
 from tests.checker.recorded import Recorded
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.holds import Words, extract_holds
 from rumpus.checker.measures import Messages, Spread, Wakeups, measure
+from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 WORDS = Words()

@@ -8,8 +8,8 @@ import pytest
 
 from rumpus.checker.availability import Availability
 from rumpus.checker.history import Op
-from rumpus.checker.host import Host
 from rumpus.checker.measures import Handovers, Measures, Messages, Spread, Wakeups
+from rumpus.checker.timeline.host import Host
 from rumpus.results.history_file import encode_record
 from rumpus.results.record import FORMAT_VERSION, RunRecord
 from rumpus.results.results_document import ResultsDocument

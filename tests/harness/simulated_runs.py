@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 
-from rumpus.checker.clock import WallClock
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.run import Status

@@ -6,8 +6,8 @@ import pytest
 from kazoo.exceptions import NoNodeError
 from msgspec.structs import replace
 
-from rumpus.checker.every_run.coherence import contradictions
 from rumpus.checker.history import History
+from rumpus.checker.timeline.coherence import contradictions
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.registry import FAULTS

@@ -1,4 +1,4 @@
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.harness.roles import RoleTracker
 from tests.checker.recorded import Recorded
 

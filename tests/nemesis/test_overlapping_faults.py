@@ -2,8 +2,8 @@
 
 import pytest
 
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.registry import EVERYWHERE

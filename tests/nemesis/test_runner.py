@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.nemesis.client_partition import CUTS
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import VERSION, FaultPlan

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from rumpus.checker.history import History, Op
-from rumpus.checker.verdict import Anomaly, CheckResult, Interval, Requirement, Verdict, judge
+from rumpus.checker.timeline.states import Interval
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 from rumpus.results.record import ClockAnchor, RunRecord
 

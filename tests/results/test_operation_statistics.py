@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.every_run.exercise import FaultWindow
 from rumpus.checker.history import Op, Operation
 from rumpus.checker.quantile import quantile
+from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.results.operation_statistics import OUTSIDE, by_fault, by_function
 
 MS = 1_000_000

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.servers.server_truth import SessionLife
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party

@@ -1,8 +1,8 @@
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.recipes.registry.service_registry import RegistrationUnknown
 from rumpus.recipes.requests.session import Unanswered
 from rumpus.workloads.framework.workload import OpenClient

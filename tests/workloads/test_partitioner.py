@@ -4,17 +4,17 @@ from types import SimpleNamespace
 import pytest
 from kazoo.exceptions import SessionExpiredError
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.mutual_exclusion import ServerView, SessionEnd
 from rumpus.checker.exclusion.partitions import (
     check_ownership,
     check_shares,
     check_sizes,
     members_at_once,
 )
-from rumpus.checker.holds import Words
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.ownership import ServerView, SessionEnd
 from rumpus.harness.clients.messages import Acted
 from rumpus.harness.generators.generator import SECOND
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld

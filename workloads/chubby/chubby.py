@@ -21,7 +21,7 @@ from rumpus.checker.families.guarded_writes import check_guarded_writes
 from rumpus.checker.families.leases import check_leases
 from rumpus.checker.families.missed_changes import check_missed_changes, written
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation

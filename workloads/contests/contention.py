@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView
+from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.ownership import ServerView
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left

@@ -13,7 +13,7 @@ from rumpus.checker.exclusion.acknowledgements import (
     check_observations,
 )
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Node

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypedDict
 
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.revocation import check_revocations
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld

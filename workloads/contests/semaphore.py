@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.script import Client
 from rumpus.recipes.curator.catalogue import CURATOR_SEMAPHORES

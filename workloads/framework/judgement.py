@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.every_run.exercise import (
     Effect,
@@ -11,11 +10,12 @@ from rumpus.checker.every_run.exercise import (
     count_elections,
     count_lost_sessions,
 )
-from rumpus.checker.exclusion.mutual_exclusion import ServerView
-from rumpus.checker.exclusion.server_view import server_view
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Hold, Words, extract_holds
+from rumpus.checker.timeline.ownership import ServerView
+from rumpus.checker.timeline.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.servers import ZOOKEEPER

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import ANOMALIES, CheckResult, Verdict
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.combinators import phases, stagger

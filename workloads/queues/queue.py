@@ -16,7 +16,7 @@ from kazoo.client import KazooClient
 
 from rumpus.checker.families.queue_accounting import count_awaited
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import Node, children_of, nodes_at, until_nothing_is_left

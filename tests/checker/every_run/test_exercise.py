@@ -1,6 +1,7 @@
 import pytest
 
-from rumpus.checker.every_run.exercise import check_exercise, fault_windows
+from rumpus.checker.every_run.exercise import check_exercise
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.verdict import Requirement
 from tests.checker.recorded import MS, Recorded
 

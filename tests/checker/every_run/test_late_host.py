@@ -3,7 +3,7 @@
 import pytest
 
 from rumpus.checker.every_run.late_host import TIMED, leave_undecided
-from rumpus.checker.host import Host, measure_host
+from rumpus.checker.timeline.host import Host, measure_host
 from rumpus.checker.verdict import Anomaly, CheckResult
 from tests.checker.recorded import Recorded
 

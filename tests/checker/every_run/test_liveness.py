@@ -2,7 +2,7 @@ import pytest
 
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import NEVER_RETURNED
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from tests.checker.recorded import Recorded
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.server_state import check_server_state
 from rumpus.checker.servers.node_files import NodeFiles
 from rumpus.checker.servers.own_words import OwnWords, Truncation
 from rumpus.checker.servers.server_truth import merge
 from rumpus.checker.servers.txnlog import LogFile
+from rumpus.checker.timeline.clock import WallClock
 from tests.checker.recorded import Recorded
 from tests.checker.txnlog_encoder import create, txn
 from tests.checker.zab_model import digest, proposal, znodes, zxid

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.acknowledgements import check_acknowledgements, check_observations
-from rumpus.checker.exclusion.mutual_exclusion import Ownership
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import Ownership
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])

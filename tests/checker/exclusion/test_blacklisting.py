@@ -2,9 +2,9 @@
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.blacklisting import Blacklisting, check_blacklisting
 from rumpus.checker.servers.server_truth import SessionLife
+from rumpus.checker.timeline.clock import WallClock
 from tests.checker.recorded import Recorded
 
 LISTED = Blacklisting(1_000_000_000, "0x1", "/line/n1")

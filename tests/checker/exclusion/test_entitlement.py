@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.exclusion.mutual_exclusion import Ownership, ServerView, SessionEnd
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
+from rumpus.checker.timeline.ownership import Ownership, ServerView, SessionEnd
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

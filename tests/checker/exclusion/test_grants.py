@@ -1,10 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
-from rumpus.checker.exclusion.mutual_exclusion import ServerView, SessionEnd
+from rumpus.checker.exclusion.grants import check_order, check_tokens
 from rumpus.checker.history import History
-from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.timeline.holds import Hold, Words, extract_holds
+from rumpus.checker.timeline.ownership import ServerView, SessionEnd, sequence_number
 from tests.checker.recorded import MS, Recorded
 
 

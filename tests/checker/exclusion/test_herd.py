@@ -2,8 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.exclusion.herd import check_herd
-from rumpus.checker.exclusion.mutual_exclusion import Ownership, ServerView
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
+from rumpus.checker.timeline.ownership import Ownership, ServerView
 from tests.checker.recorded import MS, Recorded
 
 

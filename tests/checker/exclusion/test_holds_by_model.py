@@ -8,7 +8,7 @@ from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.deciders.locks.read_write_lock import READ_WRITE_LOCK
 from rumpus.checker.deciders.locks.semaphore import SEMAPHORE
 from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
-from rumpus.checker.exclusion.mutual_exclusion import Ownership
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import Ownership
 from tests.checker.recorded import MS, Recorded
 
 CLOCK = WallClock([(0, 0)])

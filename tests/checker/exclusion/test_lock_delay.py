@@ -2,10 +2,10 @@
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
-from rumpus.checker.holds import Words, extract_holds
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 FIRST, LAST = "/l/n-0000000001", "/l/n-0000000007"

@@ -4,16 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.exclusion.mutual_exclusion import (
-    Ownership,
-    ServerView,
-    SessionEnd,
     check_exclusion,
     count_handovers,
     crowds,
     expired_while_holding,
     overlaps,
 )
-from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.timeline.holds import Hold, Words, extract_holds
+from rumpus.checker.timeline.ownership import Ownership, ServerView, SessionEnd
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

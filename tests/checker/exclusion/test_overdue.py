@@ -1,8 +1,8 @@
 import pytest
 
-from rumpus.checker.exclusion.mutual_exclusion import Ownership, ServerView
 from rumpus.checker.exclusion.overdue import BOUND_NS, check_overdue
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.ownership import Ownership, ServerView
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

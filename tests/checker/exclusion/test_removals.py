@@ -2,7 +2,6 @@
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.blacklisting import Blacklisting, check_blacklisting
 from rumpus.checker.exclusion.removals import (
     check_removals,
@@ -11,6 +10,7 @@ from rumpus.checker.exclusion.removals import (
     removals,
 )
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])

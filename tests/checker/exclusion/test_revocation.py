@@ -1,5 +1,5 @@
 from rumpus.checker.exclusion.revocation import LEAST_LEARNED, check_revocations
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

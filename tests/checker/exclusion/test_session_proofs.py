@@ -2,7 +2,7 @@
 
 from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
 from rumpus.checker.exclusion.session_proofs import lives_by_grants
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 

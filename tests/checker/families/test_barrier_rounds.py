@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView, SessionEnd
 from rumpus.checker.families.barrier_rounds import (
     certain_ends,
     check_barrier_rounds,
     check_rounds_by_model,
     count_rounds,
 )
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView, SessionEnd
 from tests.checker.recorded import MS, Recorded
 
 PARTIES = 3

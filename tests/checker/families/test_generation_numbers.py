@@ -1,7 +1,7 @@
 import pytest
 
 from rumpus.checker.families.generation_numbers import check_generation_numbers
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 

@@ -1,8 +1,8 @@
 """What the servers' logs tell of jobs: who made an effect, and who lost or removed a claim."""
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.families.job_effects import check_freed_claims, effect_makers, expired_claims
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])

@@ -1,8 +1,8 @@
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.families.leases import check_leases
 from rumpus.checker.servers.server_truth import SessionLife
+from rumpus.checker.timeline.clock import WallClock
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0), (100_000_000_000, 100_000_000_000)])

@@ -5,9 +5,9 @@ from base64 import b64encode
 
 import pytest
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.lease_view import lease_view
 from rumpus.checker.servers.lease_log import FOR_EVER, Lease, leases_of_etcd, leases_of_redis
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.lease_view import lease_view
 from rumpus.checker.untrusted_file import UnfitFile
 
 CLOCK = WallClock([(0, 0)])

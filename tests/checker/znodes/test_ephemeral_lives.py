@@ -1,7 +1,7 @@
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.servers.server_truth import SessionLife
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.znodes.ephemeral_lives import check_ephemerals
 from tests.checker.recorded import Recorded
 

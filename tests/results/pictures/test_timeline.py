@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.every_run.exercise import FaultWindow
 from rumpus.checker.history import History, Op
-from rumpus.checker.verdict import Anomaly, CheckResult, Interval, Verdict
+from rumpus.checker.timeline.faults import FaultWindow
+from rumpus.checker.timeline.states import Interval
+from rumpus.checker.verdict import Anomaly, CheckResult, Verdict
 from rumpus.results.pictures.lanes import Lane, Span, lanes_of
 from rumpus.results.pictures.timeline import draw_timeline
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Words, extract_holds
 from rumpus.checker.measures import measure
+from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.reports import report
 from rumpus.results.reports.report import render_report

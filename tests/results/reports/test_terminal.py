@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from rumpus.checker.availability import Availability
-from rumpus.checker.holds import Words, extract_holds
 from rumpus.checker.measures import Measures, measure
+from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.verdict import CheckResult, judge
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document

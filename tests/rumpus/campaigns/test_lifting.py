@@ -5,8 +5,8 @@ import pytest
 
 from rumpus.campaigns.case import decode_case
 from rumpus.campaigns.lifting import _entry, _misfit, lift
-from rumpus.checker.every_run.exercise import OUTSIDE, FaultWindow
 from rumpus.checker.history import History, Op
+from rumpus.checker.timeline.faults import OUTSIDE, FaultWindow
 from rumpus.command_line import main
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan

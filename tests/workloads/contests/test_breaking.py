@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.script import Client, Rest

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.every_run.timeouts import MARGIN_NS, USUAL_GRACE_S
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import Action, WorkloadContext

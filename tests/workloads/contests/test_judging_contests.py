@@ -2,9 +2,9 @@
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
 from rumpus.recipes.promises import Promises
 from rumpus.workloads.framework.judgement import Evidence

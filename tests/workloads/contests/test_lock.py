@@ -5,14 +5,14 @@ from collections import Counter
 
 import pytest
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.history import Op
-from rumpus.checker.holds import extract_holds
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import extract_holds
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed

@@ -4,7 +4,7 @@ import pytest
 from kazoo.exceptions import NotEmptyError
 
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words
+from rumpus.checker.timeline.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, Rest

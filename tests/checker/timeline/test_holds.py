@@ -1,4 +1,4 @@
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.mutual_exclusion import Ownership
-from rumpus.checker.exclusion.server_view import _turns, server_view
 from rumpus.checker.servers.commitment import Commitment
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import Ownership
+from rumpus.checker.timeline.server_view import _turns, server_view
 from tests.checker.recorded import MS
 
 CLOCK = WallClock([(0, 0)])

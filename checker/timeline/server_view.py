@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import accumulate, groupby
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.grants import sequence_number
-from rumpus.checker.exclusion.mutual_exclusion import (
+from rumpus.checker.servers.node_files import epoch
+from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife, touched
+from rumpus.checker.servers.txnlog import Txn, session_hex
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import (
     CLOCK_SLACK_NS,
     Ownership,
     ServerView,
     SessionEnd,
+    sequence_number,
 )
-from rumpus.checker.servers.node_files import epoch
-from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife, touched
-from rumpus.checker.servers.txnlog import Txn, session_hex
 
 _EVER = 1 << 63
 

@@ -9,10 +9,10 @@ leases of a majority do.
 
 from collections.abc import Sequence
 
-from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion.mutual_exclusion import ServerView, SessionEnd
 from rumpus.checker.servers.lease_log import FOR_EVER, Lease
 from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.ownership import ServerView, SessionEnd
 
 
 def lease_view(servers: Sequence[Sequence[Lease]], clock: WallClock, *, quorum: int) -> ServerView:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.clock import WallClock
+from rumpus.checker.timeline.clock import WallClock
 
 SECOND = 1_000_000_000
 

@@ -1,5 +1,5 @@
 from rumpus.checker.history import History, Op
-from rumpus.results.pictures.client_states import state_intervals
+from rumpus.checker.timeline.states import state_intervals
 
 
 def session(time, f, client=0):

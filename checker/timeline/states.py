@@ -2,8 +2,28 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from rumpus.checker.history import History
-from rumpus.checker.verdict import Interval
+
+
+class Interval(msgspec.Struct, kw_only=True, gc=False):
+    """A bar of a timeline, from ``start`` to ``end`` in nanoseconds.
+
+    ``kind`` is ``belief`` (the client believes that it holds), ``grant`` (it owns the lock on the
+    servers; ``label``: the node's path),
+    ``session`` (``label``: connected, suspended or lost), ``fault`` (``label``: its kind and
+    targets; ``client`` is None), ``paused`` or ``dead`` (the client's process), ``leader``
+    (``label``: which server leads). ``token`` is the fencing token of the grant, if it has one.
+    """
+
+    kind: str
+    start: int
+    end: int
+    client: int | None = None
+    label: str = ""
+    token: int | None = None
+
 
 _SESSION = ("connected", "suspended", "lost")
 _PROCESS = {"paused": "paused", "exited": "dead", "resumed": "", "started": ""}

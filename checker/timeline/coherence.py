@@ -14,10 +14,10 @@ from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from rumpus.checker.clock import WallClock
 from rumpus.checker.history import History, Op
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.timeline.clock import WallClock
 
 TOLERANCE_NS = 50_000_000
 """How much earlier (ns) a client may learn of its session than the logs say that it began."""

@@ -1,0 +1,1 @@
+"""A run laid out once on one clock: what checks, story, pictures and figures read."""
