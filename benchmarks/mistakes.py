@@ -1,0 +1,201 @@
+"""Failures with a known cause: who made which mistake when, as the mutants tell it themselves.
+
+A mutant calls ``rumpus.recipes.mistake.made`` where it makes its mistake. Its kept case is
+performed while somebody listens, so that the client and the moment of each mistake are known, on
+the run's clock. The failure is the first broken promise of the kind that the case expects.
+
+Most mutants make their mistake many times in a run, and mostly without harm. The **decisive**
+mistake is found by this rule. It reads the history and the anomaly, and no story:
+
+1. A lasting mistake (a wrong belief) counts once for each client and each thing that it is about,
+   at the first time.
+2. A mistake that can only harm the client that makes it counts only if that client is one of the
+   anomaly's.
+3. Mistakes after the anomaly's end do not count. If there is none before it, the first one after
+   it is decisive: a client that was frozen was asked late for what it wrongly believed. An anomaly
+   without a time counts as one at the end of the run.
+4. Of the others the decisive one is the last of the best kind. These are better, in this order:
+
+   - mistakes that are *connected* with the anomaly: made in an operation that the anomaly cites, or
+     about something that its description or the records that it cites name;
+   - mistakes in operations that overlap in time with an operation that the anomaly cites;
+   - mistakes in a cited operation, or made before the anomaly's start: later ones in other
+     operations can hardly be its cause.
+
+Times of anomalies may come from servers' logs, which have milliseconds, so they are taken as such.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from rumpus.campaigns.case import Case
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly
+from rumpus.recipes.mistake import Mistake, Unless, heard
+from rumpus.results.story import story_of
+from rumpus.runs.judged_run import judged_run
+from rumpus.simulation.loader.runtime import Runtime, runtime_of
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+MS = 1_000_000
+"""Nanoseconds."""
+
+LONG = 16
+"""Characters of a word that is unique enough to be the beginning of a longer one."""
+
+
+class Told(NamedTuple):
+    """A mistake as it was told: by which client, and when, in ns on the run's clock."""
+
+    client: int
+    time: int
+    mistake: Mistake
+
+
+class Act(NamedTuple):
+    """A mistake and the operation that its client had open; None if it had none."""
+
+    client: int
+    time: int
+    mistake: Mistake
+    operation: Operation | None
+
+    @property
+    def lasted(self) -> tuple[int, int | None]:
+        """When its operation was called and returned (None: never), or twice its moment."""
+        if self.operation is None:
+            return self.time, self.time
+        ended = self.operation.completion
+        return self.operation.invoke.time, None if ended is None else ended.time
+
+
+class Failure(NamedTuple):
+    """A failure with its story. ``act`` is the decisive mistake; None if none was told."""
+
+    history: History
+    anomaly: Anomaly
+    story: list[str]
+    act: Act | None
+
+
+@contextmanager
+def mistakes_told() -> Iterator[list[Told]]:
+    """The mistakes that simulated clients make during the block, in the order of their times."""
+    told: list[Told] = []
+
+    def listen(mistake: Mistake, unless: Unless | None) -> None:
+        process = _caller().process
+        now = process.simulator.now
+        sound = unless is not None and unless()
+        process.simulator.now = now  # to read a clock has taken time
+        if not sound:
+            told.append(Told(int(process.name.removeprefix("c")), now, mistake))
+
+    with heard(listen):
+        yield told
+
+
+def _caller() -> Runtime:
+    """The runtime of the simulated process that calls this, by way of shared modules."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no other way
+    while frame is not None:
+        if (runtime := runtime_of(frame)) is not None:
+            return runtime
+        frame = frame.f_back
+    raise RuntimeError("mistakes are listened to in simulated runs only")
+
+
+def failure_of(case: Case) -> Failure | None:
+    """Perform a case; None if it does not show its failure any more."""
+    task = case.task()
+    with mistakes_told() as told, judged_run(task.settings, lambda _: None, plan=task.plan) as run:
+        _, history, verdict, servers = run.judgement
+        kind = case.expects.kind
+        shown = (each for each in verdict.anomalies if each.promised and each.kind == kind)
+        anomaly = next(shown, None)
+        if anomaly is None:
+            return None
+        act = decisive(told, history, anomaly)
+        return Failure(history, anomaly, story_of(history, anomaly, servers), act)
+
+
+def decisive(told: Sequence[Told], history: History, anomaly: Anomaly) -> Act | None:
+    """The mistake that led to an anomaly, by the rule of this module; None if none was told."""
+    timeless = not anomaly.start and not anomaly.end
+    start, end = (history.end,) * 2 if timeless else (anomaly.start, anomaly.end)
+    cited = set(anomaly.ops)
+    records = " ".join(f"{op.value} {op.error}" for op in history if op.index in cited)
+    calls = [each for each in history.operations() if not cited.isdisjoint(each.indices)]
+    acts = [
+        Act(each.client, each.time, each.mistake, _open(history, each, cited))
+        for each in _first_of_lasting(told)
+        if not (each.mistake.own and anomaly.clients and each.client not in anomaly.clients)
+    ]
+
+    def rank(act: Act) -> tuple[bool, bool, bool, int]:
+        its_own = act.operation in calls
+        connected = its_own or _names(act.mistake.about, anomaly.description, records)
+        overlaps = any(_overlap(act, each) for each in calls)
+        return connected, overlaps, its_own or act.time < start + MS, act.time
+
+    before = [act for act in acts if act.time < end + MS]
+    return max(before, key=rank, default=None) or next(iter(acts), None)
+
+
+def _first_of_lasting(told: Sequence[Told]) -> Iterator[Told]:
+    known = set()
+    for each in told:
+        what = each.client, each.mistake.about
+        if not each.mistake.lasting or what not in known:
+            yield each
+        if each.mistake.lasting:
+            known.add(what)
+
+
+def _open(history: History, told: Told, cited: set[int]) -> Operation | None:
+    """The client's operation at the time; of two that touch there, a cited one, else the later."""
+    found = [
+        each
+        for each in history.operations()
+        if history.caller(each) == told.client
+        and each.invoke.time <= told.time
+        and (each.completion is None or told.time <= each.completion.time)
+    ]
+    return max(
+        found,
+        key=lambda each: (not cited.isdisjoint(each.indices), each.invoke.time),
+        default=None,
+    )
+
+
+def _overlap(act: Act, call: Operation) -> bool:
+    begun, ended = act.lasted
+    returned = call.completion
+    return (returned is None or begun <= returned.time) and (
+        ended is None or call.invoke.time <= ended
+    )
+
+
+def _names(about: Sequence[object], description: str, records: str) -> bool:
+    """Whether a text names something: as a word, a path also by its last part.
+
+    Of a long word the beginning is enough. Numbers are looked for in the description only, and
+    texts that look like numbers must be quoted.
+    """
+    for part in about:
+        if isinstance(part, int) and not isinstance(part, bool):
+            if re.search(rf"(?<![\w.-]){part}(?![\w.])", description):
+                return True
+        elif isinstance(part, str) and part:
+            for word in {part, part.rpartition("/")[2]}:
+                number = re.fullmatch(r"-?[\d.]+", word)
+                pattern = rf"(?<![\w.-]){re.escape(word)}" if not number else f"'{word}'"
+                after = "" if number or len(word) >= LONG else r"(?![\w-])"
+                if re.search(pattern + after, f"{description} {records}"):
+                    return True
+    return False
