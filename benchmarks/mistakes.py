@@ -11,9 +11,10 @@ mistake is found by this rule. It reads the history and the anomaly, and no stor
    at the first time.
 2. A mistake that can only harm the client that makes it counts only if that client is one of the
    anomaly's.
-3. Mistakes after the anomaly's end do not count. If there is none before it, the first one after
-   it is decisive: a client that was frozen was asked late for what it wrongly believed. An anomaly
-   without a time counts as one at the end of the run.
+3. Mistakes after the anomaly's end do not count, nor those in a cited operation that was called no
+   earlier than that. If there is none before it, the first one after it is decisive: a client that
+   was frozen was asked late for what it wrongly believed. An anomaly without a time counts as one
+   at the end of the run.
 4. Of the others the decisive one is the last of the best kind. These are better, in this order:
 
    - mistakes that are *connected* with the anomaly: made in an operation that the anomaly cites, or
@@ -143,7 +144,11 @@ def decisive(told: Sequence[Told], history: History, anomaly: Anomaly) -> Act | 
         overlaps = any(_overlap(act, each) for each in calls)
         return connected, overlaps, its_own or act.time < start + MS, act.time
 
-    before = [act for act in acts if act.time < end + MS]
+    def counts(act: Act) -> bool:
+        too_late = act.operation in calls and act.operation.invoke.time >= end
+        return act.time < end + MS and not too_late
+
+    before = [act for act in acts if counts(act)]
     return max(before, key=rank, default=None) or next(iter(acts), None)
 
 

@@ -98,7 +98,7 @@ class PublishedEntry(LowestLeavesLast):
         self._create(stay)
         names = self._names(call)
         if READY in names:
-            made(stay.name, lasting=True)
+            made(stay.name, READY, lasting=True)
         if len(names) < self._parties:
             return self._ready.wait(call) and self._in(stay)
         with suppress(NodeExistsError):

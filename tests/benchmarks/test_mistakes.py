@@ -119,6 +119,12 @@ def anomaly(start, end, *ops, clients=(), description=""):
             12,
             id="one that can only harm its own client",
         ),
+        pytest.param(
+            [told(1, 35), told(0, 50)],
+            anomaly(20, 50, 3, 4),
+            35,
+            id="not in an operation with which it ended",
+        ),
         pytest.param([told(0, 90), told(0, 95)], anomaly(70, 80), 90, id="else the first after it"),
         pytest.param([told(0, 12), told(0, 55)], anomaly(0, 0), 55, id="without a time"),
     ],
