@@ -10,18 +10,18 @@ mistake is found by this rule. It reads the history and the anomaly, and no stor
 1. A lasting mistake (a wrong belief) counts once for each client and each thing that it is about,
    at the first time.
 2. A mistake that can only harm the client that makes it counts only if that client is one of the
-   anomaly's.
+   anomaly's, or its operation is cited by the anomaly.
 3. Mistakes after the anomaly's end do not count, nor those in a cited operation that was called no
    earlier than that. If there is none before it, the first one after it is decisive: a client that
-   was frozen was asked late for what it wrongly believed. An anomaly without a time counts as one
-   at the end of the run.
+   was frozen was asked late for what it wrongly believed. An anomaly without a time has that of the
+   first transaction that its description names, or that of the run's end.
 4. Of the others the decisive one is the last of the best kind. These are better, in this order:
 
    - mistakes that are *connected* with the anomaly: made in an operation that the anomaly cites, or
-     about something that its description or the records that it cites name;
-   - mistakes in operations that overlap in time with an operation that the anomaly cites;
-   - mistakes in a cited operation, or made before the anomaly's start: later ones in other
-     operations can hardly be its cause.
+     about something that its description names;
+   - mistakes about something that the records name which it cites;
+   - mistakes in operations that overlap in time with an operation that it cites;
+   - mistakes before its start: later ones that are not connected can hardly be its cause.
 
 Times of anomalies may come from servers' logs, which have milliseconds, so they are taken as such.
 """
@@ -32,11 +32,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from rumpus.campaigns.case import Case
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly
 from rumpus.recipes.mistake import Mistake, Unless, heard
-from rumpus.results.story import story_of
+from rumpus.results.story import ServerSide, story_of
 from rumpus.runs.judged_run import judged_run
 from rumpus.simulation.loader.runtime import Runtime, runtime_of
 
@@ -121,8 +123,21 @@ def failure_of(case: Case) -> Failure | None:
         anomaly = next(shown, None)
         if anomaly is None:
             return None
-        act = decisive(told, history, anomaly)
+        act = decisive(told, history, _timed(anomaly, servers))
         return Failure(history, anomaly, story_of(history, anomaly, servers), act)
+
+
+def _timed(anomaly: Anomaly, servers: ServerSide | None) -> Anomaly:
+    """The anomaly; if it has no time, with that of the first transaction that it names."""
+    named = re.search(r"zxid 0x([0-9a-f]+)", anomaly.description)
+    if anomaly.start or anomaly.end or named is None or servers is None:
+        return anomaly
+    committed = {txn.zxid: txn.time_ms for txn in servers.truth.committed}
+    committed_ms = committed.get(int(named[1], 16))
+    if committed_ms is None:
+        return anomaly
+    moment = servers.clock.monotonic(committed_ms)
+    return msgspec.structs.replace(anomaly, start=moment, end=moment)
 
 
 def decisive(told: Sequence[Told], history: History, anomaly: Anomaly) -> Act | None:
@@ -135,21 +150,24 @@ def decisive(told: Sequence[Told], history: History, anomaly: Anomaly) -> Act | 
     acts = [
         Act(each.client, each.time, each.mistake, _open(history, each, cited))
         for each in _first_of_lasting(told)
-        if not (each.mistake.own and anomaly.clients and each.client not in anomaly.clients)
     ]
 
-    def rank(act: Act) -> tuple[bool, bool, bool, int]:
-        its_own = act.operation in calls
-        connected = its_own or _names(act.mistake.about, anomaly.description, records)
+    def rank(act: Act) -> tuple[bool, bool, bool, bool, int]:
+        connected = act.operation in calls or _names(anomaly.description, act.mistake.about)
+        recorded = _names(records, act.mistake.about, numbers=False)
         overlaps = any(_overlap(act, each) for each in calls)
-        return connected, overlaps, its_own or act.time < start + MS, act.time
+        return connected, recorded, overlaps, connected or act.time < start + MS, act.time
 
-    def counts(act: Act) -> bool:
+    def harms(act: Act) -> bool:
+        alone = act.mistake.own and anomaly.clients and act.client not in anomaly.clients
+        return not alone or act.operation in calls
+
+    def is_before(act: Act) -> bool:
         too_late = act.operation in calls and act.operation.invoke.time >= end
         return act.time < end + MS and not too_late
 
-    before = [act for act in acts if counts(act)]
-    return max(before, key=rank, default=None) or next(iter(acts), None)
+    acts = list(filter(harms, acts))
+    return max(filter(is_before, acts), key=rank, default=None) or next(iter(acts), None)
 
 
 def _first_of_lasting(told: Sequence[Told]) -> Iterator[Told]:
@@ -186,21 +204,23 @@ def _overlap(act: Act, call: Operation) -> bool:
     )
 
 
-def _names(about: Sequence[object], description: str, records: str) -> bool:
+def _names(text: str, about: Sequence[object], *, numbers: bool = True) -> bool:
     """Whether a text names something: as a word, a path also by its last part.
 
-    Of a long word the beginning is enough. Numbers are looked for in the description only, and
-    texts that look like numbers must be quoted.
+    Of a long word the beginning is enough. Words that look like numbers must be quoted. The name of
+    a client says nothing: texts name clients for other reasons.
     """
-    for part in about:
-        if isinstance(part, int) and not isinstance(part, bool):
-            if re.search(rf"(?<![\w.-]){part}(?![\w.])", description):
-                return True
-        elif isinstance(part, str) and part:
-            for word in {part, part.rpartition("/")[2]}:
-                number = re.fullmatch(r"-?[\d.]+", word)
-                pattern = rf"(?<![\w.-]){re.escape(word)}" if not number else f"'{word}'"
-                after = "" if number or len(word) >= LONG else r"(?![\w-])"
-                if re.search(pattern + after, f"{description} {records}"):
-                    return True
-    return False
+
+    def patterns() -> Iterator[str]:
+        for part in about:
+            if isinstance(part, int) and not isinstance(part, bool) and numbers:
+                yield rf"(?<![\w.-]){part}(?![\w.])"
+            for word in {part, part.rpartition("/")[2]} if isinstance(part, str) else ():
+                if re.fullmatch(r"-?[\d.]+", word):
+                    yield f"'{re.escape(word)}'"
+                elif len(word) >= LONG:
+                    yield rf"(?<![\w.-]){re.escape(word)}"
+                elif word and not re.fullmatch(r"c\d+", word):
+                    yield rf"(?<![\w.-]){re.escape(word)}(?![\w-])"
+
+    return any(re.search(pattern, text) for pattern in patterns())

@@ -31,7 +31,7 @@ class Untied(Acknowledgements):
 
     def _create(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
         data = f"{epoch} {name}".encode()
-        made(str(epoch))
+        made(epoch)
         try:
             session.ask(deadline, self._client.create_async, self.node(epoch), data)
         except NoNodeError:
@@ -40,7 +40,7 @@ class Untied(Acknowledgements):
 
     def withdraw(self, epoch: int) -> None:
         """Nothing: the node stays."""
-        made(str(epoch))
+        made(epoch)
 
 
 class Kept(Acknowledgements):
@@ -76,7 +76,7 @@ class HidesUnacknowledgedElection(FairElection):
         leader = super()._see(session, deadline)
         if leader is None or leader.acknowledged:
             return leader
-        made(str(leader.epoch), own=True)
+        made(leader.epoch, own=True)
         return None
 
 

@@ -22,10 +22,7 @@ class _GoneIsDone(Jobs):
                 if self._going(call, job):
                     call.wait()
                     return None
-                ticket = self._ticket(call, job)
-                if not ticket.done:
-                    made(job)
-                return ticket.result
+                return self._ticket(call, job).result
 
             found: str | None = call.rounds(one)
             return found

@@ -48,7 +48,7 @@ class MemoryOfOne(ZooKeeperFence):
         if token is None or token < self._highest:
             raise StaleToken(f"{self._path}: token {token}, and {self._highest} has been seen")
         self._highest = token
-        made(str(token))
+        made(token)
         return -1
 
 
@@ -59,7 +59,7 @@ class LookThenWrite(ZooKeeperFence):
         if token is None or token != self._admitted:
             super()._admit(session, token, deadline)
             self._admitted = token
-        made(str(token))
+        made(token)
         return -1
 
 
