@@ -28,6 +28,7 @@ Times of anomalies may come from servers' logs, which have milliseconds, so they
 
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 MS = 1_000_000
 """Nanoseconds."""
+
+TOUCHING = 4
+"""How many operations of one client may touch at one moment."""
 
 LONG = 16
 """Characters of a word that is unique enough to be the beginning of a longer one."""
@@ -147,8 +151,9 @@ def decisive(told: Sequence[Told], history: History, anomaly: Anomaly) -> Act | 
     cited = set(anomaly.ops)
     records = " ".join(f"{op.value} {op.error}" for op in history if op.index in cited)
     calls = [each for each in history.operations() if not cited.isdisjoint(each.indices)]
+    open_calls = _Calls(history, cited)
     acts = [
-        Act(each.client, each.time, each.mistake, _open(history, each, cited))
+        Act(each.client, each.time, each.mistake, open_calls.open_at(each.client, each.time))
         for each in _first_of_lasting(told)
     ]
 
@@ -180,20 +185,30 @@ def _first_of_lasting(told: Sequence[Told]) -> Iterator[Told]:
             known.add(what)
 
 
-def _open(history: History, told: Told, cited: set[int]) -> Operation | None:
-    """The client's operation at the time; of two that touch there, a cited one, else the later."""
-    found = [
-        each
-        for each in history.operations()
-        if history.caller(each) == told.client
-        and each.invoke.time <= told.time
-        and (each.completion is None or told.time <= each.completion.time)
-    ]
-    return max(
-        found,
-        key=lambda each: (not cited.isdisjoint(each.indices), each.invoke.time),
-        default=None,
-    )
+class _Calls:
+    """The operations of each client, in the order of their calls."""
+
+    def __init__(self, history: History, cited: set[int]) -> None:
+        self._cited = cited
+        self._of: dict[int, list[Operation]] = {}
+        for each in history.operations():
+            self._of.setdefault(history.caller(each), []).append(each)
+
+    def open_at(self, client: int, time: int) -> Operation | None:
+        """The client's operation at a time; of some that touch there a cited one, or the last."""
+        calls = self._of.get(client, [])
+        last = bisect_right(calls, time, key=lambda each: each.invoke.time)
+        found = [
+            each
+            for each in calls[max(0, last - TOUCHING) : last]
+            if (each.completion is None and each is calls[last - 1])
+            or (each.completion is not None and time <= each.completion.time)
+        ]
+        return max(
+            found,
+            key=lambda each: (not self._cited.isdisjoint(each.indices), each.invoke.time),
+            default=None,
+        )
 
 
 def _overlap(act: Act, call: Operation) -> bool:
@@ -210,17 +225,20 @@ def _names(text: str, about: Sequence[object], *, numbers: bool = True) -> bool:
     Of a long word the beginning is enough. Words that look like numbers must be quoted. The name of
     a client says nothing: texts name clients for other reasons.
     """
+    for part in about:
+        if isinstance(part, int) and not isinstance(part, bool):
+            if numbers and re.search(rf"(?<![\w.-]){part}(?![\w.])", text):
+                return True
+        elif isinstance(part, str) and (_has(text, part) or _has(text, part.rpartition("/")[2])):
+            return True
+    return False
 
-    def patterns() -> Iterator[str]:
-        for part in about:
-            if isinstance(part, int) and not isinstance(part, bool) and numbers:
-                yield rf"(?<![\w.-]){part}(?![\w.])"
-            for word in {part, part.rpartition("/")[2]} if isinstance(part, str) else ():
-                if re.fullmatch(r"-?[\d.]+", word):
-                    yield f"'{re.escape(word)}'"
-                elif len(word) >= LONG:
-                    yield rf"(?<![\w.-]){re.escape(word)}"
-                elif word and not re.fullmatch(r"c\d+", word):
-                    yield rf"(?<![\w.-]){re.escape(word)}(?![\w-])"
 
-    return any(re.search(pattern, text) for pattern in patterns())
+def _has(text: str, word: str) -> bool:
+    if len(word) >= LONG:
+        return word in text
+    if not word or re.fullmatch(r"c\d+", word):
+        return False
+    if re.fullmatch(r"-?[\d.]+", word):
+        return f"'{word}'" in text
+    return word in text and bool(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text))
