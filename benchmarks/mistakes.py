@@ -21,9 +21,9 @@ mistake is found by this rule. It reads the history and the anomaly, and no stor
      about something that its description names;
    - mistakes about something that the records name which it cites;
    - mistakes in operations that overlap in time with an operation that it cites;
+   - mistakes before its end to the nanosecond: times from servers' logs have milliseconds only, so
+     "before" means less than one later everywhere else;
    - mistakes before its start: later ones that are not connected can hardly be its cause.
-
-Times of anomalies may come from servers' logs, which have milliseconds, so they are taken as such.
 """
 
 import re
@@ -157,11 +157,12 @@ def decisive(told: Sequence[Told], history: History, anomaly: Anomaly) -> Act | 
         for each in _first_of_lasting(told)
     ]
 
-    def rank(act: Act) -> tuple[bool, bool, bool, bool, int]:
+    def rank(act: Act) -> tuple[bool, bool, bool, bool, bool, int]:
         connected = act.operation in calls or _names(anomaly.description, act.mistake.about)
         recorded = _names(records, act.mistake.about, numbers=False)
         overlaps = any(_overlap(act, each) for each in calls)
-        return connected, recorded, overlaps, connected or act.time < start + MS, act.time
+        early = connected or act.time < start + MS
+        return connected, recorded, overlaps, act.time <= end, early, act.time
 
     def harms(act: Act) -> bool:
         alone = act.mistake.own and anomaly.clients and act.client not in anomaly.clients

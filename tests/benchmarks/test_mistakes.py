@@ -120,6 +120,18 @@ def anomaly(start, end, *ops, clients=(), description=""):
             id="one that can only harm its own client",
         ),
         pytest.param(
+            [told(1, 35), told(0, 80.5)],
+            anomaly(80, 80),
+            35,
+            id="not just after it, if another is before",
+        ),
+        pytest.param(
+            [told(1, 35), told(0, 80.5, "/lock/b")],
+            anomaly(80, 80, description="/lock/b had two holders"),
+            80.5,
+            id="just after it, as logs have milliseconds",
+        ),
+        pytest.param(
             [told(1, 35), told(0, 50)],
             anomaly(20, 50, 3, 4),
             35,
