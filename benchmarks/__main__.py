@@ -29,6 +29,7 @@ from benchmarks import (
     run_cost,
     search,
     simulation,
+    stories,
 )
 from benchmarks.command_line import Scale, add_quick_option
 from rumpus.harness.docker.engine import connect
@@ -49,6 +50,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "long_run": long_run.measure,
     "detection": detection.measure,
     "causes": causes.measure,
+    "stories": stories.measure,
     "ensemble": ensemble.measure,
     "endurance": endurance.measure,
 }

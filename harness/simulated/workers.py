@@ -51,6 +51,7 @@ SHARED = (
     "kazoo.security",
     "rumpus.recipes.catalogue_entry",
     "rumpus.recipes.contests.interfaces",
+    "rumpus.recipes.mistake",
     "rumpus.recipes.outcomes",
     "rumpus.recipes.promises",
     "rumpus.workloads.framework.judgement",

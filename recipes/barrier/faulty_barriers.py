@@ -1,9 +1,10 @@
 """Barriers with one known mistake each, which the harness must find."""
 
 from kazoo.exceptions import NoNodeError
-from kazoo.protocol.states import WatchedEvent
+from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.barrier.node_barrier import Barrier
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
@@ -21,4 +22,6 @@ class AnyEventBarrier(Barrier):
         except NoNodeError:
             return True
         call.wait()
+        if told and not any(event.type == EventType.DELETED for event in told):
+            made(own=True)
         return bool(told)

@@ -9,6 +9,7 @@ from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock, 
 from rumpus.recipes.breaking.session_blacklist import SessionBlacklist
 from rumpus.recipes.contests.line_view import Stand
 from rumpus.recipes.contests.unfair_contest import UnfairContest
+from rumpus.recipes.mistake import made
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Watcher
@@ -19,6 +20,7 @@ class BlacklistDeletesLock(BlacklistLock):
         super().blacklist(stand, timeout)
         deadline = Deadline(timeout)
         session = Session(self._client)
+        made(stand.node)
         try:
             session.ask(deadline, self._client.delete_async, stand.node)
         except NoNodeError:
@@ -36,24 +38,37 @@ class NotificationsOnly(SessionBlacklist):
                 heard.append(event)
                 news(event)
 
-        super().names(session, present, deadline, created)
+        if super().names(session, present, deadline, created):
+            made(self.entry(session))
         while not heard and not present.lost:
             present.wake.wait()
             present.wake.clear()
+            if not heard and not present.lost:
+                made(self.entry(session))
         return bool(heard)
 
 
 class RefusedOnceLock(ServiceBlacklistLock):
     service = "once"
 
+    def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
+        super().blacklist(stand, timeout)
+        made(stand.node)
+
 
 class RefusedByOneServerLock(ServiceBlacklistLock):
     service = "one-server"
 
+    def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
+        super().blacklist(stand, timeout)
+        made(stand.node)
+
 
 class FreesFirstLock(IdentityLock):
-    def _free(self, _stand: Stand, session: Session, deadline: Deadline) -> bool:
+    def _free(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
         holder = self.holder(deadline.left())
+        if holder is not None and holder.node != stand.node:
+            made(holder.node)
         return holder is not None and super()._free(holder, session, deadline)
 
 
@@ -70,14 +85,23 @@ class ReusedPathLock(IdentityLock):
     def identity_of(stand: Stand) -> str:
         return stand.data.decode().partition(" ")[2]
 
+    def _free(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
+        made(stand.node)
+        return super()._free(stand, session, deadline)
+
 
 class NoIncarnationLock(IdentityLock):
     @staticmethod
     def _identify(name: str) -> str:
         return name
 
+    def _free(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
+        made(stand.node)
+        return super()._free(stand, session, deadline)
+
 
 class ClaimsRemovalLock(IdentityLock):
     def free(self, stand: Stand, timeout: float | None = 5.0) -> bool:
-        super().free(stand, timeout)
+        if not super().free(stand, timeout):
+            made(stand.node)
         return True

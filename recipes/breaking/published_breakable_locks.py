@@ -9,6 +9,7 @@ from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock
 from rumpus.recipes.breaking.session_blacklist import BlacklistGuard
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
@@ -21,6 +22,7 @@ class _AskedGuard(BlacklistGuard):
 
     def start(self) -> None:
         """Nothing: it has no thread."""
+        made()
 
     def obey(self, client: KazooClient) -> None:
         """End the client's session if it is listed."""

@@ -17,6 +17,7 @@ from rumpus.recipes.chubby.lock_table import LockTable
 from rumpus.recipes.chubby.storage import Storage
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.lock.sequencer import Sequencer
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Session
@@ -25,17 +26,23 @@ from rumpus.recipes.view.faulty_views import NotifiedOnly
 
 class SameGeneration(TakenContest):
     def _next_generation(self, table: LockTable, *, free: bool) -> int:
-        del free
+        if free:
+            made()
         return table.generation
 
 
 class NoLockDelay(TakenContest):
     def _longest_wait(self, failed: dict[str, float]) -> float:
-        del failed
+        sound = super()._longest_wait
+        made(*failed, unless=lambda: sound(failed) == 0)
         return 0.0
 
 
 class DelayAfterRelease(TakenContest):
+    def leave(self, entry: Entry) -> None:
+        made(entry.node)
+        super().leave(entry)
+
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
         if entry.node is None and entry.tried:
             entry.node = self._find(entry, deadline)
@@ -44,18 +51,19 @@ class DelayAfterRelease(TakenContest):
 
 class BesideWriters(SharedContest):
     def _blocking(self, ahead: list[str]) -> list[str]:
-        del ahead
-        return []
+        return given([], super()._blocking(ahead), *ahead)
 
 
 class NotInvalidated(FileChange):
     def _is_uncached(self, call: RetryingCall) -> bool:
         del call
+        made(self._paths.file)
         return True
 
 
 class CachedInJeopardy(CachedFile):
     def _is_current(self) -> bool:
+        made(own=True, unless=super()._is_current)
         return True
 
     def drop(self) -> None:
@@ -65,22 +73,27 @@ class CachedInJeopardy(CachedFile):
 
 class ByLockName(Storage):
     def _accepts(self, claim: Sequencer, sequencer: str) -> bool:
-        del sequencer
-        return lock_of(claim) == self._lock
+        accepts = lock_of(claim) == self._lock
+        if accepts and claim.generation < self._highest:
+            made(sequencer)
+        return accepts
 
 
 class ByHolderOfLock(LockVerifier):
     def _stands(self, session: Session, claim: Sequencer, deadline: Deadline) -> bool:
         self._catch_up(session, claim, deadline)
         data, _ = session.ask(deadline, self._client.get_async, f"{lock_of(claim)}/taken")
-        return bool(LockTable.parse(data.decode()).holders)
+        table = LockTable.parse(data.decode())
+        name = claim.node.rpartition("/")[2]
+        holds = any(name.startswith(mark) for mark in table.holders)
+        return given(bool(table.holders), holds and table.generation == claim.generation)
 
 
 class ByCreation(LockVerifier):
     def _stands(self, session: Session, claim: Sequencer, deadline: Deadline) -> bool:
         self._catch_up(session, claim, deadline)
         stat = session.ask(deadline, self._client.exists_async, claim.node)
-        return stat is not None and stat.czxid == claim.generation
+        return given(stat is not None and stat.czxid == claim.generation, stat is not None)
 
 
 class EarlyEvents(HandleEvents):
@@ -90,6 +103,8 @@ class EarlyEvents(HandleEvents):
         data, _ = session.ask(deadline, self._client.get_async, self._paths.cache, news)
         coming = stat.version + (ChangeMark.parse(data).change is not None)
         if self._renewed(EventKind.CONTENTS_CHANGED, coming):
+            if coming > stat.version:
+                made(own=True)
             self._deliver(EventKind.CONTENTS_CHANGED, coming)
 
 
@@ -103,6 +118,8 @@ class LockToldOnce(HandleEvents):
     def _look_at_lock(self, session: Session, deadline: Deadline) -> None:
         if not self._told:
             super()._look_at_lock(session, deadline)
+        else:
+            made(own=True)
 
     def _deliver(self, kind: EventKind, number: int) -> None:
         super()._deliver(kind, number)
@@ -111,36 +128,44 @@ class LockToldOnce(HandleEvents):
 
 class LockToldLate(HandleEvents):
     def _deliver(self, kind: EventKind, number: int) -> None:
+        if kind is EventKind.LOCK_ACQUIRED:
+            made(own=True)
         super()._deliver(kind, number - (kind is EventKind.LOCK_ACQUIRED))
 
 
 class ChildrenNotWatched(HandleEvents):
     def _look_at_children(self, session: Session, deadline: Deadline) -> None:
-        pass
+        made(own=True)
 
 
 class RenewsItself(Lease):
     def remaining(self) -> float:
         if self.session.lost:
+            made(own=True)
             self.session = Session(self._client)
         return super().remaining()
 
 
 class UncheckedHandle(Handle):
     def _check_generation(self, stat: ZnodeStat, generation: int | None) -> None:
-        pass
+        if generation not in (None, stat.version):
+            made(self._paths.file)
 
 
 class NeverHeldHandle(Handle):
     def remaining(self) -> float:
+        sound = super().remaining
+        made(self.node, lasting=True, unless=lambda: sound() == 0)
         return 0.0
 
 
 class HeldForGoodHandle(Handle):
     _granted = False
+    _mine: str | None = None
 
     def acquire(self, mode: LockMode, timeout: float | None = None) -> bool:
         self._granted = super().acquire(mode, timeout)
+        self._mine = self.node
         return self._granted
 
     def release(self) -> None:
@@ -148,4 +173,6 @@ class HeldForGoodHandle(Handle):
         super().release()
 
     def remaining(self) -> float:
+        sound = super().remaining
+        made(self._mine, lasting=True, unless=lambda: self._granted == (sound() > 0))
         return 1.0 if self._granted else 0.0

@@ -5,6 +5,7 @@ A mix-in comes first among the bases. Each overrides one method of the sound rec
 
 from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.mistake import given, made
 
 
 class NeverBelieves(Contender):
@@ -12,7 +13,7 @@ class NeverBelieves(Contender):
 
     @property
     def _believes(self) -> bool:
-        return False
+        return given(False, super()._believes, self.node)
 
 
 class BelievesForGood(Contender):
@@ -20,13 +21,15 @@ class BelievesForGood(Contender):
 
     @property
     def _believes(self) -> bool:
-        return self._grant is not None
+        return given(self._grant is not None, super()._believes, self.node)
 
 
 class IgnoresTimeout:
     """The timeout is not passed on: ``acquire`` waits for ever."""
 
     def acquire(self, timeout: float | None = None) -> bool:
+        if timeout is not None:
+            made(own=True)
         return bool(super().acquire(None))  # type: ignore[misc]  # it is put before what has it
 
 
@@ -35,7 +38,10 @@ class HalvesTimeout:
 
     def acquire(self, timeout: float | None = None) -> bool:
         half = None if timeout is None else timeout / 2
-        return bool(super().acquire(half))  # type: ignore[misc]  # it is put before what has it
+        granted = bool(super().acquire(half))  # type: ignore[misc]  # it is put before what has it
+        if half and not granted:
+            made(own=True)
+        return granted
 
 
 class CountsItsOwnGrants(Contender):
@@ -49,4 +55,5 @@ class CountsItsOwnGrants(Contender):
         if self._grant is not None and self._grant is not self._counted:
             self._counted = self._grant
             self._grants += 1
+            made(self._grant.node)
         return None if self._grant is None else self._grants

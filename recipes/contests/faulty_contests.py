@@ -13,6 +13,7 @@ from kazoo.exceptions import (
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK, FairContest
 from rumpus.recipes.contests.unfair_contest import UnfairContest
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
@@ -24,6 +25,7 @@ class PersistentNode(FairContest):
     """The contender's node is persistent: it outlives its session."""
 
     def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = False) -> str:
+        made(f"{self._path}/{entry.mark}")
         return super()._create(entry, deadline, ephemeral=ephemeral)
 
 
@@ -36,6 +38,7 @@ class KeepsPlace(FairContest):
         if self._place is None:
             self._place = super()._create(entry, deadline, ephemeral=ephemeral)
             return self._place
+        made(self._place, entry.mark)
         try:
             _, stat = entry.session.ask(
                 deadline,
@@ -66,7 +69,9 @@ class SortsByName(FairContest):
         if entry.node not in nodes:
             missing, entry.node, entry.token = entry.node, None, None
             raise NoNodeError(missing)
-        return nodes[: nodes.index(entry.node)]
+        ahead = nodes[: nodes.index(entry.node)]
+        queue = sorted(nodes, key=lambda node: int(node.rpartition("-")[2]))
+        return given(ahead, queue[: queue.index(entry.node)], entry.node, not ahead)
 
 
 class FirstSessionOnly(FairContest):
@@ -78,6 +83,7 @@ class FirstSessionOnly(FairContest):
         if self._first is None:
             self._first = Session(self._client)
         if self._first.lost:
+            made(own=True)
             time.sleep(BETWEEN_S if timeout is None else min(timeout, BETWEEN_S))
             return None
         return super().win(timeout)
@@ -87,7 +93,7 @@ class WatchesFirst(FairContest):
     """Every waiter watches the first node in line, and looks again when that is gone."""
 
     def _watched(self, blocking: list[str]) -> list[str]:
-        return blocking[:1]
+        return given(blocking[:1], super()._watched(blocking), *blocking)
 
 
 class NoRecheck(FairContest):
@@ -96,13 +102,17 @@ class NoRecheck(FairContest):
     def _round(self, entry: Entry, deadline: Deadline) -> bool:
         self._enter(entry, deadline)
         ahead = self._ahead(entry, deadline)
-        return not ahead or self._await(self._watched(ahead), entry, deadline)
+        if ahead and self._await(self._watched(ahead), entry, deadline):
+            made(entry.node)
+            return True
+        return not ahead
 
 
 class NoLookup(FairContest):
     """Repeats a create that got no answer, without looking whether the first one made a node."""
 
-    def _find(self, _entry: Entry, _deadline: Deadline) -> str | None:
+    def _find(self, entry: Entry, _deadline: Deadline) -> str | None:
+        made(f"{self._path}/{entry.mark}")
         return None
 
 
@@ -113,6 +123,8 @@ class ReleaseByPath(UnfairContest):
         if entry.node is None:
             return super()._take_out(entry, deadline)
         session = Session(self._client)  # the present one, perhaps not the entry's
+        if entry.session.lost or entry.unsure:
+            made(entry.node, entry.mark)
         try:
             session.ask(deadline, self._client.delete_async, entry.node)
         except NoNodeError:

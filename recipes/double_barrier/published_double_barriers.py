@@ -8,6 +8,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside, Stay
 from rumpus.recipes.double_barrier.lasting_watch import LastingWatch
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
@@ -95,7 +96,10 @@ class PublishedEntry(LowestLeavesLast):
             self._ready = LastingWatch(self._client, self._node(READY))
         self._ready.look(call)
         self._create(stay)
-        if len(self._names(call)) < self._parties:
+        names = self._names(call)
+        if READY in names:
+            made(stay.name, READY, lasting=True)
+        if len(names) < self._parties:
             return self._ready.wait(call) and self._in(stay)
         with suppress(NodeExistsError):
             call.write(self._client.create_async, self._node(READY))
@@ -135,4 +139,5 @@ class PublishedDoubleBarrier(PublishedEntry):
     """Enters and leaves by the printed steps."""
 
     def _members(self, stay: Stay) -> frozenset[str]:
-        return self._names(stay.call)
+        names = self._names(stay.call)
+        return given(names, names - {READY}, stay.name)

@@ -10,6 +10,7 @@ from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.election.acknowledgement import Acknowledgements
 from rumpus.recipes.election.contest_election import ContestElection, FairElection, Leader
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session
 
@@ -19,6 +20,7 @@ class AcknowledgesEarly(FairContest):
         self._enter(entry, deadline)
         if entry.token is not None:
             acknowledgements = Acknowledgements(self._client, f"{self._path}-acknowledged")
+            made(acknowledgements.node(entry.token), lasting=True)
             acknowledgements.write(entry.token, self._name, entry.session, deadline)
         return super()._round(entry, deadline)
 
@@ -29,6 +31,7 @@ class Untied(Acknowledgements):
 
     def _create(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
         data = f"{epoch} {name}".encode()
+        made(epoch)
         try:
             session.ask(deadline, self._client.create_async, self.node(epoch), data)
         except NoNodeError:
@@ -37,11 +40,12 @@ class Untied(Acknowledgements):
 
     def withdraw(self, epoch: int) -> None:
         """Nothing: the node stays."""
+        made(epoch)
 
 
 class Kept(Acknowledgements):
-    def withdraw(self, _epoch: int) -> None:
-        pass
+    def withdraw(self, epoch: int) -> None:
+        made(self.node(epoch))
 
 
 class _Shared(Acknowledgements):
@@ -52,6 +56,7 @@ class _Shared(Acknowledgements):
         with suppress(NodeExistsError):
             super()._create(epoch, name, session, deadline)
             return
+        made(self.node(epoch))
         with suppress(NoNodeError):
             session.ask(deadline, self._client.delete_async, self.node(epoch))
         super()._create(epoch, name, session, deadline)
@@ -61,6 +66,7 @@ class SharedAcknowledgementElection(FairElection):
     _acknowledgements_class = _Shared
 
     def campaign(self, timeout: float | None = None) -> bool:
+        made(self._acknowledgements.node(0))
         self._acknowledgements.withdraw(0)
         return super().campaign(timeout)
 
@@ -68,7 +74,10 @@ class SharedAcknowledgementElection(FairElection):
 class HidesUnacknowledgedElection(FairElection):
     def _see(self, session: Session, deadline: Deadline) -> Leader | None:
         leader = super()._see(session, deadline)
-        return leader if leader is not None and leader.acknowledged else None
+        if leader is None or leader.acknowledged:
+            return leader
+        made(leader.epoch, own=True)
+        return None
 
 
 class SaidOnce(Acknowledgements):
@@ -77,6 +86,8 @@ class SaidOnce(Acknowledgements):
     def write(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
         if not self._said:
             super().write(epoch, name, session, deadline)
+        else:
+            made(self.node(epoch))
         self._said = True
 
 
@@ -90,6 +101,8 @@ class RemembersLeaderElection(FairElection):
     def leader(self, timeout: float | None = 5.0) -> Leader | None:
         if time.monotonic() > self._remembered[0] + REMEMBERED_S:
             self._remembered = (time.monotonic(), super().leader(timeout))
+        else:
+            made(own=True)
         return self._remembered[1]
 
 
@@ -97,13 +110,18 @@ class CampaignsForHalf(ContestElection):
     """Gives up after half of the timeout, as if the rest were kept for a second step."""
 
     def campaign(self, timeout: float | None = None) -> bool:
-        return super().campaign(None if timeout is None else timeout / 2)
+        won = super().campaign(None if timeout is None else timeout / 2)
+        if timeout and not won:
+            made(own=True)
+        return won
 
 
 class CampaignsForEver(ContestElection):
     """The timeout is not passed on: ``campaign`` waits for ever."""
 
     def campaign(self, timeout: float | None = None) -> bool:
+        if timeout is not None:
+            made(own=True)
         return super().campaign(None)
 
 
@@ -112,6 +130,8 @@ class RunsAgainstItself(ContestElection):
 
     def campaign(self, timeout: float | None = None) -> bool:
         grant, self._grant = self._grant, None
+        if grant is not None:
+            made(grant.node)
         won = False
         try:
             won = super().campaign(timeout)

@@ -12,6 +12,7 @@ from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.jobs.job_queue import CLAIMS, JOBS, TICKETS, Change, Claim, Jobs, Ticket
+from rumpus.recipes.mistake import made
 from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
@@ -25,6 +26,7 @@ STALE_S: Final = 0.3
 
 class PersistentClaimJobs(Jobs):
     def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
+        made(self._node(CLAIMS, job))
         multi = self._client.transaction()
         multi.create(self._node(CLAIMS, job), self._mark.encode())
         multi.set_data(self._node(JOBS, job), payload, version)
@@ -35,6 +37,7 @@ class UncheckedCompletionJobs(Jobs):
     def _commit_completion(
         self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
+        made(claim.job)
         multi = self._client.transaction()
         multi.set_data(self._node(TICKETS, claim.job), ticket.written())
         if also is not None:
@@ -53,6 +56,7 @@ class EffectFirstJobs(Jobs):
         self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         if also is not None:
+            made(claim.job)
             effect = self._client.transaction()
             also(effect)
             call.commit(effect, claim.job)
@@ -73,6 +77,8 @@ class WatchOnlyJobs(Jobs):
             def news(event: WatchedEvent) -> None:
                 if event.type == EventType.CHANGED:
                     changed.set()
+                else:
+                    made(name)
 
             if call.read(self._client.exists_async, self._node(TICKETS, name), news).version:
                 changed.set()
@@ -88,6 +94,8 @@ class WatchOnlyJobs(Jobs):
 
 class SubmitsAgainJobs(Jobs):
     def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
+        if call.unsure:
+            made(job)
         name = f"{job}-{uuid.uuid4().hex[:8]}" if call.unsure else job
         return super()._hand_in(call, name, payload)
 
@@ -96,8 +104,10 @@ class SwallowsLossJobs(Jobs):
     def complete(
         self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
-        with suppress(ClaimLost, OutcomeUnknown):
+        try:
             super().complete(claim, result, also=also, timeout=timeout)
+        except (ClaimLost, OutcomeUnknown):
+            made(claim.job)
 
 
 class TellsLatestResultJobs(Jobs):
@@ -108,6 +118,8 @@ class TellsLatestResultJobs(Jobs):
         if found is None:
             return None
         before, self._told = self._told, found
+        if before not in (None, found):
+            made(job)
         return before or found
 
 
@@ -121,6 +133,7 @@ class CountsClaimsJobs(Jobs):
         if claim is None:
             return None
         self._tokens.append(claim.token)
+        made(claim.job)
         return replace(claim, token=len(self._tokens))
 
     def complete(
@@ -150,6 +163,7 @@ class EvictingJobs(Jobs):
                     continue
                 first = self._seen.setdefault(stat.czxid, time.monotonic())
                 if time.monotonic() - first > STALE_S and not call.session.owns(stat):
+                    made(f"{claims}/{job}")
                     call.write(self._client.delete_async, f"{claims}/{job}")
                     free.append(job)
         return free

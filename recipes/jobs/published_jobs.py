@@ -5,6 +5,7 @@ from uuid import uuid4
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from rumpus.recipes.jobs.job_queue import CLAIMS, JOBS, TICKETS, Change, Claim, Jobs, Ticket
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
@@ -36,6 +37,7 @@ class EphemeralJobs(_GoneIsDone):
     """The job's node is an ephemeral node of the submitter."""
 
     def _commit_job(self, call: RetryingCall, job: str, payload: bytes) -> None:
+        made(job)
         multi = self._client.transaction()
         multi.create(self._node(TICKETS, job), Ticket().written())
         multi.create(self._node(JOBS, job), payload, ephemeral=True)
@@ -61,6 +63,7 @@ class EphemeralWorkJobs(_GoneIsDone):
         return claim
 
     def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
+        made(job)
         multi = self._client.transaction()
         multi.delete(self._node(JOBS, job), version)
         multi.create(self._node(CLAIMS, job), payload, ephemeral=True)

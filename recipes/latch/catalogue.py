@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
+from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound
 from rumpus.recipes.contests.common_mutants import call_mutants
 from rumpus.recipes.latch import faulty_latches
 from rumpus.recipes.latch.tally_latch import Latch
@@ -27,7 +27,7 @@ LATCHES: Final[Mapping[str, CatalogueEntry[Latch]]] = {
         {"stuck-waiter"},
     ),
     "ephemeral": mutant(
-        variant(Latch, _ephemeral=True),
+        faulty_latches.EphemeralLatch,
         "counts by ephemeral nodes: a count is lost when the session of its client ends",
         {"stuck-waiter"},
     ),

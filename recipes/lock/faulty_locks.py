@@ -3,6 +3,7 @@
 ``recipes.lock.catalogue`` describes the mistakes.
 """
 
+import threading
 import time
 from typing import Final
 
@@ -15,12 +16,17 @@ from rumpus.recipes.lock.delayed_lock import DelayedContest
 from rumpus.recipes.lock.fenced_lock import FencedLock
 from rumpus.recipes.lock.fencing import StaleToken, ZooKeeperFence
 from rumpus.recipes.lock.sequencer import Sequencer, Verifier
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session
 from rumpus.recipes.requests.session_validity import SessionValidity
 
 
 class AfterRelease(DelayedContest):
+    def leave(self, entry: Entry) -> None:
+        made(entry.node)
+        super().leave(entry)
+
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
         return super(DelayedContest, self)._take_out(entry, deadline)
 
@@ -28,7 +34,10 @@ class AfterRelease(DelayedContest):
 class SinceTaken(DelayedContest):
     def _to_wait(self, stat: ZnodeStat) -> float:
         taken_for = time.time() - float(stat.mtime) / 1000
-        return self.delay - taken_for
+        wait = self.delay - taken_for
+        sound = super()._to_wait
+        made(stat.mzxid, lasting=True, unless=lambda: (wait > 0) == (sound(stat) > 0))
+        return wait
 
 
 class MemoryOfOne(ZooKeeperFence):
@@ -39,6 +48,7 @@ class MemoryOfOne(ZooKeeperFence):
         if token is None or token < self._highest:
             raise StaleToken(f"{self._path}: token {token}, and {self._highest} has been seen")
         self._highest = token
+        made(token)
         return -1
 
 
@@ -49,12 +59,17 @@ class LookThenWrite(ZooKeeperFence):
         if token is None or token != self._admitted:
             super()._admit(session, token, deadline)
             self._admitted = token
+        made(token)
         return -1
 
 
 class AlsoEqual(ZooKeeperFence):
     def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
-        return super()._admit(session, None if token is None else token - 1, deadline)
+        try:
+            return super()._admit(session, None if token is None else token - 1, deadline)
+        except StaleToken:
+            made()
+            raise
 
 
 class LocalCounterLock(FencedLock):
@@ -67,6 +82,8 @@ class LocalCounterLock(FencedLock):
     def acquire(self, timeout: float | None = None) -> bool:
         granted = super().acquire(timeout)
         self._grants += granted
+        if granted:
+            made(self.node)
         return granted
 
 
@@ -75,7 +92,8 @@ class ByPath(Verifier):
         self._catch_up(session, claim, deadline)
         lock = claim.node.rpartition("/")[0]
         children = session.ask(deadline, self._client.get_children_async, lock)
-        return any(MARK in child for child in children)
+        held = any(MARK in child for child in children)
+        return given(held, claim.node.rpartition("/")[2] in children)
 
 
 class Remembering(Verifier):
@@ -85,6 +103,8 @@ class Remembering(Verifier):
         known = self._known = {} if self._known is None else self._known
         if claim not in known:
             known[claim] = super()._stands(session, claim, deadline)
+        elif known[claim]:
+            made()
         return known[claim]
 
 
@@ -96,6 +116,9 @@ class WhileConnected(SessionValidity):
     def remaining(self) -> float:
         session = self._session
         connected = session is not None and session.connected
+        if self._until > 0:
+            sound = super().remaining
+            made(self._until, lasting=True, unless=lambda: connected == (sound() > 0))
         return self.session_timeout if connected else 0.0
 
 
@@ -104,7 +127,11 @@ class Countdown(SessionValidity):
 
     def remaining(self) -> float:
         session = self._session
-        return 0.0 if session is None or session.lost else max(0.0, self._left)
+        left = 0.0 if session is None or session.lost else max(0.0, self._left)
+        if self._until > 0:
+            sound = super().remaining
+            made(self._until, lasting=True, unless=lambda: (left > 0) == (sound() > 0))
+        return left
 
     def _count_from(self, sent: float) -> None:
         super()._count_from(sent)
@@ -125,6 +152,8 @@ class WaitsForItself(ContestLock):
 
     def acquire(self, timeout: float | None = None) -> bool:
         owner, self._owner = self._owner, None
+        if owner == threading.get_ident():
+            made(own=True)
         granted = False
         try:
             granted = super().acquire(timeout)

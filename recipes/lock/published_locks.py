@@ -8,6 +8,7 @@ from kazoo.client import KazooClient
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 
@@ -36,6 +37,7 @@ class _WatchesParent(UnfairContest):
         if self._ours(entry, data, stat):
             entry.node, entry.token = self._path, stat.czxid
             return True
+        made(self._path, entry.mark)
         session.wake.wait(deadline.left())
         return False
 
@@ -59,10 +61,11 @@ class TrustsItsMapLock(FairLock):
     def acquire(self, timeout: float | None = None) -> bool:
         """Returns at once for a thread in the map."""
         if self._grant is not None and self._owner == threading.get_ident():
+            given(True, super()._believes, self.node)
             self._count += 1
             return True
         return super().acquire(timeout)
 
     @property
     def _believes(self) -> bool:
-        return self._grant is not None
+        return given(self._grant is not None, super()._believes, self.node)

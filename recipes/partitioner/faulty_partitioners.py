@@ -4,13 +4,20 @@ from collections.abc import Mapping
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.partitioner.member_partitioner import Part, Partitioner
 from rumpus.recipes.requests.deadline import Deadline
 
 
+def _nodes(partitioner: Partitioner) -> list[str | None]:
+    return [part.node for part in partitioner.parts.values()]
+
+
 class NoLine(FairContest):
     def _ahead(self, entry: Entry, deadline: Deadline) -> list[str]:
-        super()._ahead(entry, deadline)
+        ahead = super()._ahead(entry, deadline)
+        if ahead:
+            made(entry.node, *ahead)
         return []
 
 
@@ -18,6 +25,7 @@ class Evicting(FairContest):
     def _ahead(self, entry: Entry, deadline: Deadline) -> list[str]:
         ahead = super()._ahead(entry, deadline)
         for node in ahead:
+            made(node)
             self._delete(entry, node, deadline)
         return []
 
@@ -25,7 +33,7 @@ class Evicting(FairContest):
 class UnnoticedChangePartitioner(Partitioner):
     @property
     def changed(self) -> bool:
-        return False
+        return given(False, super().changed, *self._members.watch().addresses)
 
 
 class CountsSharesPartitioner(Partitioner):
@@ -34,6 +42,8 @@ class CountsSharesPartitioner(Partitioner):
     def acquire(self, timeout: float | None = None) -> bool:
         acquired = super().acquire(timeout)
         self._shares += acquired
+        if acquired:
+            made(*_nodes(self))
         return acquired
 
     @property
@@ -44,17 +54,18 @@ class CountsSharesPartitioner(Partitioner):
 class BelievesForGoodPartitioner(Partitioner):
     @property
     def held(self) -> bool:
-        return self._agreed is not None
+        return given(self._agreed is not None, super().held, *_nodes(self))
 
 
 class NeverHeldPartitioner(Partitioner):
     @property
     def held(self) -> bool:
-        return False
+        return given(False, super().held, *_nodes(self))
 
 
 class GivesUpPartitioner(Partitioner):
     def _give_up(self, members: list[str]) -> bool:
+        made()
         self._agreed = members
         return True
 
@@ -62,3 +73,4 @@ class GivesUpPartitioner(Partitioner):
 class StaysListedPartitioner(Partitioner):
     def _deregister(self, timeout: float | None) -> None:
         """Nothing: the mistake."""
+        made(self._member)

@@ -28,7 +28,7 @@ def common_mutants(queue: type[Kind], printed: str) -> dict[str, CatalogueEntry[
     """
     return {
         "ephemeral-elements": mutant(
-            variant(queue, _ephemeral=True),
+            variant(queue, faulty_queues.EphemeralElements),
             "elements are ephemeral nodes: they vanish when the session that put them ends",
             {"lost-element"},
             printed,

@@ -7,23 +7,29 @@ from typing import ClassVar
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.read_write.read_write_lock import READ, WRITE, ReadContest, WriteContest
-from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
+from rumpus.recipes.read_write.revocable_lock import UNLOCK, RevocableReadWriteLock
 from rumpus.recipes.requests.deadline import Deadline
 
 
 class Barging(ReadContest):
     def _blocking(self, ahead: list[str]) -> list[str]:
-        return ahead if ahead and WRITE in ahead[0] else []
+        blocking = ahead if ahead and WRITE in ahead[0] else []
+        return given(blocking, super()._blocking(ahead), *ahead)
 
 
 class Mislabelled(WriteContest):
     mark: ClassVar[str] = READ
 
+    def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = True) -> str:
+        made(f"{self._path}/{entry.mark}")
+        return super()._create(entry, deadline, ephemeral=ephemeral)
+
 
 class ReadersIgnored(WriteContest):
     def _blocking(self, ahead: list[str]) -> list[str]:
-        return [node for node in ahead if WRITE in node]
+        return given([node for node in ahead if WRITE in node], ahead, *ahead)
 
 
 class NotifiedOnlyLock(RevocableReadWriteLock):
@@ -42,6 +48,10 @@ class NotifiedOnlyLock(RevocableReadWriteLock):
         entry.session.wake.clear()
         if self._watched != entry.node:
             self._notified.clear()
-            entry.session.ask(deadline, self._client.get_async, entry.node, news)
+            data, _ = entry.session.ask(deadline, self._client.get_async, entry.node, news)
             self._watched = entry.node
+            if data == UNLOCK:
+                made(entry.node)
+        elif not self._notified.is_set():
+            made(entry.node)
         return self._notified.is_set()

@@ -4,6 +4,8 @@ import time
 
 from kazoo.client import KazooClient
 
+from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.mistake import made
 from rumpus.recipes.registry.service_registry import (
     Registration,
     RegistrationUnknown,
@@ -24,6 +26,11 @@ class Once(Registration):
     def verify(self, _deadline: Deadline) -> bool:
         return self._told
 
+    def _remove(self, entry: Entry) -> None:
+        if self._wanted:
+            made(self.address)
+        super()._remove(entry)
+
 
 class FirstSessionRegistry(ServiceRegistry):
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -32,6 +39,7 @@ class FirstSessionRegistry(ServiceRegistry):
 
     def register(self, address: str, timeout: float | None = None) -> None:
         if self._first.lost:
+            made(address, own=True)
             time.sleep(timeout or 0.0)
             raise RegistrationUnknown(f"{self._path}: the session has ended")
         super().register(address, timeout)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
-from rumpus.recipes.failover.replicated_log import Entry
+from rumpus.recipes.failover.replicated_log import Entry, merit
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.sealed_log.file_writer import FileWriter
@@ -29,6 +30,7 @@ REPEAT_S: Final = 0.1
 
 class SealsOne(SealedLog):
     def _seal(self, file: str, deadline: Deadline) -> list[list[Any]]:
+        made(file)
         every, self._calls = (
             self._calls,
             ReplicaCalls(self.name, self._calls.replicas[:1], self._directory),
@@ -46,6 +48,7 @@ class _ShowsFirst(SealedLog):
     """Takes the length from copies that are not sealed."""
 
     def _seal(self, file: str, deadline: Deadline) -> list[list[Any]]:
+        made(file)
         answers = self._calls.ask(lambda _: {"do": "show", "file": file}, lambda *_: True, deadline)
         if len(answers) < self._calls.majority:
             raise NotDone(f"{file} could not be read")
@@ -101,23 +104,30 @@ class WritesFirst(_ShowsFirst):
 
 class LengthOfOne(SealedLog):
     def _length(self, copies: Sequence[list[Any]], file: str, deadline: Deadline) -> int:
+        if len(copies[0]) < max(map(len, copies)):
+            made(file)
         return super()._length(copies[:1], file, deadline)
 
 
 class AppendsAfterSeal(StoreReplica):
     @staticmethod
-    def _is_closed(_copy: FileCopy) -> bool:
+    def _is_closed(copy: FileCopy) -> bool:
+        if copy.sealed:
+            made(copy.writer)
         return False
 
 
 class ForgetsSeal(StoreReplica):
-    def _record_seal(self, _file: str) -> None:
+    def _record_seal(self, file: str) -> None:
         """Nothing: the seal is in memory only."""
+        made(file)
 
 
 class WriterUnchecked(StoreReplica):
     @staticmethod
-    def _may_write(_copy: FileCopy, _by: str) -> bool:
+    def _may_write(copy: FileCopy, by: str) -> bool:
+        if by != copy.writer:
+            made(by, copy.writer)
         return True
 
 
@@ -125,22 +135,27 @@ class RepeatsAppend(FileWriter):
     def append(self, value: Any, deadline: Deadline) -> int:
         with suppress(OutcomeUnknown):
             return super().append(value, Deadline(min(REPEAT_S, deadline.left() or 0.0)))
+        made(value)
         return super().append(value, deadline)
 
 
 class ReadsPastSeal(SealedLog):
     @staticmethod
-    def _within(copy: Sequence[Any], _length: int) -> list[Any]:
+    def _within(copy: Sequence[Any], length: int) -> list[Any]:
+        if len(copy) > length:
+            made()
         return list(copy)
 
 
 class ReadsByWriter(SealedLog):
     def _closed_files(self, files: Sequence[LogFile], deadline: Deadline) -> list[Any]:
-        return super()._closed_files(sorted(files, key=lambda file: file.writer), deadline)
+        by_writer = sorted(files, key=lambda file: file.writer)
+        return super()._closed_files(given(by_writer, files), deadline)
 
 
 class ReadsOne(SealedLog):
     def _open_file(self, file: LogFile, deadline: Deadline) -> list[Any] | None:
+        made(file.name)
         shown: Mapping[str, Any] = self._calls.ask(
             lambda _: {"do": "show", "file": file.name}, lambda *_: True, deadline, bool
         )
@@ -150,9 +165,12 @@ class ReadsOne(SealedLog):
 class NeverRepairs(SealedLog):
     def repair(self, timeout: float) -> None:
         """Nothing: what a replica has missed it does not get any more."""
+        made(own=True)
 
 
 class AdoptsOne(TokenWriter):
     @staticmethod
     def _best(logs: Sequence[list[Entry]]) -> list[Entry]:
+        if merit(logs[0]) < max(map(merit, logs)):
+            made()
         return logs[0]

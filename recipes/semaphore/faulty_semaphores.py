@@ -3,6 +3,7 @@
 from kazoo.exceptions import NoNodeError
 
 from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.mistake import given, made
 from rumpus.recipes.promises import Line
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.semaphore.contest_semaphore import SemaphoreContest
@@ -14,6 +15,8 @@ class CountsAll(SemaphoreContest):
         standing = self._standing(entry, deadline)
         if len(standing) <= self._permits:
             return True
+        queue = sorted(standing, key=lambda node: int(node[-10:]))
+        made(entry.node, entry.node in queue[: self._permits], lasting=True)
         if not deadline.passed:
             others = [node for node in standing if node != entry.node]
             self._await(others, entry, deadline)
@@ -37,6 +40,7 @@ class CountsFirst(SemaphoreContest):
         self._ensure_parent(entry, self._path, deadline)
         leases = entry.session.ask(deadline, self._client.get_children_async, self._path)
         if len(leases) < self._permits:
+            made(f"{self._path}/{entry.mark}")
             self._enter(entry, deadline)
             return True
         if not deadline.passed:
@@ -46,7 +50,7 @@ class CountsFirst(SemaphoreContest):
 
 class WatchesOne(SemaphoreContest):
     def _watched(self, blocking: list[str]) -> list[str]:
-        return [blocking[-self._permits]]
+        return given([blocking[-self._permits]], super()._watched(blocking), *blocking)
 
 
 class ReleaseByPlace(SemaphoreContest):
@@ -58,4 +62,6 @@ class ReleaseByPlace(SemaphoreContest):
             first = min(children, key=lambda child: int(child[-10:]))
         except ValueError as error:
             raise NoNodeError(self._path) from error
+        if not entry.node.endswith(f"/{first}"):
+            made(f"{self._path}/{first}", entry.node)
         return self._delete(entry, f"{self._path}/{first}", deadline)

@@ -1,12 +1,13 @@
 """Two-phase commits with one known mistake each, which the harness must find."""
 
-from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from threading import TIMEOUT_MAX
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
@@ -29,6 +30,7 @@ class PiecemealCommit(PeerCommit):
     def _create_transaction(
         self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
+        made(node)
         call.write(self._client.create_async, node, data)
         for site in parties.participants:
             call.write(self._client.create_async, f"{node}/{SITE}{site}")
@@ -36,7 +38,21 @@ class PiecemealCommit(PeerCommit):
     def _told(self, call: RetryingCall, transaction: str) -> Parties:
         children = call.read(self._client.get_children_async, self._node(transaction))
         sites = [child.removeprefix(SITE) for child in children if child.startswith(SITE)]
-        return replace(super()._told(call, transaction), participants=sites)
+        told = super()._told(call, transaction)
+        if set(sites) != set(told.participants):
+            self._incomplete.add(transaction)
+        return replace(told, participants=sites)
+
+    @cached_property
+    def _incomplete(self) -> set[str]:
+        return set()
+
+    def _conclude(
+        self, call: RetryingCall, progress: Progress, proposal: Proposal
+    ) -> Decision | None:
+        if progress.transaction in self._incomplete and proposal.decision == "commit":
+            made(self._node(progress.transaction))
+        return super()._conclude(call, progress, proposal)
 
 
 class OneByOneCommit(CoordinatedCommit):
@@ -44,6 +60,7 @@ class OneByOneCommit(CoordinatedCommit):
         self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
         assert progress.parties is not None
+        made(self._node(progress.transaction))
         for site in dict.fromkeys([*progress.parties.participants, self._name]):
             node = f"{self._node(progress.transaction)}/{DECISION}-{site}"
             try:
@@ -61,6 +78,7 @@ class AbortsAloneCommit(PeerCommit):
         self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
         if proposal.absent is not None:
+            made(self._node(progress.transaction))
             return proposal.decision
         return super()._conclude(call, progress, proposal)
 
@@ -69,6 +87,7 @@ class WaitsForCoordinatorCommit(CoordinatedCommit):
     def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
         if parties.coordinator == self._name:
             return False
+        made(self._node(progress.transaction), lasting=True)
         progress.patience = Deadline(None)  # else it would ask without a pause once that is over
         return True
 
@@ -81,6 +100,8 @@ class NeedsPresenceCommit(PeerCommit):
         node = self._node(progress.transaction)
         children = call.read(self._client.get_children_async, node)
         present = all(AT_WORK + site in children for site in progress.parties.participants)
+        if not present and proposal.decision == "commit":
+            made(node)
         kept = proposal if present else replace(proposal, decision="abort")
         return super()._conclude(call, progress, kept)
 
@@ -117,18 +138,23 @@ class OverwritesCommit(PeerCommit):
         self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
         node = self._decision_node(progress.transaction)
-        call.write(self._client.set_async, node, proposal.decision.encode())
+        stat = call.write(self._client.set_async, node, proposal.decision.encode())
+        if stat.version > 1:  # it was written before
+            made(self._node(progress.transaction))
         return proposal.decision
 
 
 class ExistsIsMineCommit(PeerCommit):
     def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
-        with suppress(VotedAlready):
+        try:
             super().vote(transaction, ballot, timeout)
+        except VotedAlready:
+            made(self._node(transaction))
 
 
 class IgnoresTimeoutCommit(PeerCommit):
     def decide(
         self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
     ) -> Decision | None:
+        made(self._node(transaction))
         return super().decide(transaction, None, patience=TIMEOUT_MAX)

@@ -5,6 +5,7 @@ from typing import Final
 
 from kazoo.exceptions import NodeExistsError
 
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     Decision,
@@ -25,6 +26,7 @@ class SiteNodesCommit(PeerCommit):
     def _create_transaction(
         self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
+        made(node)
         with suppress(NodeExistsError):  # an earlier try has created it
             call.write(self._client.create_async, node, data)
         for site in parties.participants:
@@ -69,6 +71,7 @@ class SiteNodesCommit(PeerCommit):
             return "abort"
         if votes and UNDEFINED not in votes:
             return "commit"
+        made(node, lasting=True)
         call.wait()
         return None
 

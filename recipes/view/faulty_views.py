@@ -6,6 +6,7 @@ from typing import Any
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import EventType, WatchedEvent
 
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.follower import Follower
 from rumpus.recipes.requests.session import Session, Unanswered, Watcher
@@ -30,11 +31,14 @@ class NotifiedOnly(Follower):
         def news(event: WatchedEvent) -> None:
             if event.type != EventType.NONE:
                 self._notified.set()
+            else:
+                made(own=True)
 
         return news
 
     def _await_news(self, session: Session) -> None:
-        del session
+        if session.wake.is_set() and not self._notified.is_set():
+            made(own=True)
         self._notified.wait()
 
 
@@ -43,10 +47,13 @@ class WatchAfterReadDataView(DataView):
         try:
             data, stat = session.ask(deadline, self._client.get_async, self._path)
         except NoNodeError:
+            stat = None
             self._show(None)
         else:
             self._show(Data(data, stat.mzxid, stat.version))
-        session.ask(deadline, self._client.exists_async, self._path, self._news(session))
+        now = session.ask(deadline, self._client.exists_async, self._path, self._news(session))
+        if (now and now.mzxid) != (stat and stat.mzxid):
+            made(own=True)
 
 
 class WatchAfterReadChildrenView(ChildrenView):
@@ -56,7 +63,11 @@ class WatchAfterReadChildrenView(ChildrenView):
                 deadline, self._client.get_children_async, self._path, include_data=True
             )
             self._show(Children(frozenset(names), stat.pzxid))
-            session.ask(deadline, self._client.get_children_async, self._path, self._news(session))
+            now = session.ask(
+                deadline, self._client.get_children_async, self._path, self._news(session)
+            )
+            if set(now) != set(names):
+                made(own=True)
         except NoNodeError:
             self._missing(session, deadline)
 
@@ -70,6 +81,8 @@ class FallsBackDataView(DataView):
             super()._look(session, deadline)
         except (Unanswered, SessionExpiredError):
             if self._saved is not None:
+                if self._saved != self.value:
+                    made(own=True)
                 self._show(self._saved)
             raise
         self._shown += 1

@@ -9,6 +9,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
+from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.znodes.append_log import AppendLog
@@ -31,6 +32,8 @@ class FirstSessionOnly(ZnodeAccess):
     def _asking(self) -> Iterator[Asker]:
         if self._first is None:
             self._first = Session(self._client)
+        if self._first.lost:
+            made(own=True)
         identity = self._first.id
         if identity is None:
             raise NotAsked("no connection")
@@ -40,6 +43,7 @@ class FirstSessionOnly(ZnodeAccess):
 class UnsyncedAsker(Asker):
     def catch_up(self) -> None:
         """Nothing: the mistake."""
+        made(own=True)
 
 
 class CachesReads(LocalRegister):
@@ -52,6 +56,8 @@ class CachesReads(LocalRegister):
         cached = self._cache.get(key)
         if cached is None or now - cached[0] > CACHED_S:
             cached = self._cache[key] = (now, super().read(key))
+        else:
+            made(own=True)
         return cached[1]
 
 
@@ -61,12 +67,20 @@ class IgnoresVersionRegister(LinearizableRegister):
             stat = ask(self._client.exists_async, self._node(key))
             if stat is None or stat.version != version:
                 return None
-        return super()._set(ask, key, value, -1)
+        reading = super()._set(ask, key, value, -1)
+        if reading is not None and version not in (-1, reading.version - 1):
+            made(self._node(key))
+        return reading
 
 
 class OverwritesRegister(LinearizableRegister):
     def cas(self, key: str, version: int, value: str) -> Reading | None:
-        return self.write(key, value) if version == ABSENT else super().cas(key, version, value)
+        if version != ABSENT:
+            return super().cas(key, version, value)
+        reading = self.write(key, value)
+        if reading.version > 0:
+            made(self._node(key))
+        return reading
 
 
 class RetriesCasRegister(LinearizableRegister):
@@ -74,12 +88,16 @@ class RetriesCasRegister(LinearizableRegister):
         try:
             return super().cas(key, version, value)
         except Unanswered:
+            made(self._node(key))
             return super().cas(key, version, value)
 
 
 class BlindAppendLog(AppendLog):
     def _put(self, ask: Asker, node: str, data: bytes, version: int | None) -> None:
-        super()._put(ask, node, data, None if version is None else -1)
+        if version is None:
+            super()._put(ask, node, data, None)
+        elif ask(self._client.set_async, node, data, -1).version != version + 1:
+            made(node)
 
 
 class RetriesAppendLog(AppendLog):
@@ -87,6 +105,7 @@ class RetriesAppendLog(AppendLog):
         try:
             super().append(key, piece)
         except Unanswered:
+            made(piece)
             super().append(key, piece)
 
 
@@ -95,6 +114,7 @@ class CountsChildrenSequence(SequentialNodes):
         with self._asking() as ask:
             names = ask(self._client.get_children_async, self._path)
             number = max((int(name.rpartition("-")[2]) for name in names), default=-1) + 1
+            made(number)
             try:
                 ask(self._client.create_async, f"{self._path}/n-{number:010d}", ephemeral=True)
             except NodeExistsError:
@@ -105,14 +125,17 @@ class CountsChildrenSequence(SequentialNodes):
 class ReadsThenSetsSequence(VersionNumbers):
     def generate(self) -> int:
         with self._asking() as ask:
-            data, _ = ask(self._client.get_async, self._path)
+            data, stat = ask(self._client.get_async, self._path)
             number = int(data or b"0") + 1
-            ask(self._client.set_async, self._path, str(number).encode())
+            now = ask(self._client.set_async, self._path, str(number).encode())
+            if now.version != stat.version + 1:
+                made(number)
             return number
 
 
 class PersistentNodes(EphemeralNodes):
     def _create(self, ask: Asker, node: str) -> None:
+        made(node)
         ask(self._client.create_async, node)
 
 
@@ -121,6 +144,7 @@ class TidiesUpNodes(EphemeralNodes):
         try:
             super()._create(ask, node)
         except NodeExistsError:
+            made(node)
             ask(self._client.delete_async, node)
             super()._create(ask, node)
 
@@ -128,17 +152,22 @@ class TidiesUpNodes(EphemeralNodes):
 class OneByOneWrite(MultiWrite):
     def write(self, value: str) -> int:
         with self._asking() as ask:
+            made(value)
             stats = [ask(self._client.set_async, self._node(n), value.encode()) for n in NAMES]
             return int(stats[-1].version)
 
 
 class IgnoresVersionWrite(MultiWrite):
     def write_if(self, value: str, version: int) -> int | None:
-        return self.write(value)
+        written = self.write(value)
+        if written != version + 1:
+            made(value)
+        return written
 
 
 class UncheckedReadWrite(MultiWrite):
     def _stood(self, ask: Asker, versions: dict[str, int]) -> bool:
+        made(own=True)
         return True
 
 
@@ -147,6 +176,8 @@ class EventOnlyWatch(WatchedZnode):
         return threading.Event()
 
     def _is_news(self, event: WatchedEvent) -> bool:
+        if event.type == EventType.NONE:
+            made(own=True)
         return bool(event.type != EventType.NONE)
 
 
@@ -157,6 +188,7 @@ class WatchesOnceWatch(WatchedZnode):
 
     def _look(self, ask: Asker, key: str, told: threading.Event) -> Reading:
         if key in self._watched:
+            made(own=True)
             return self.read(key)
         self._watched.add(key)
         return super()._look(ask, key, told)
@@ -171,11 +203,14 @@ class AnyNewsWatch(WatchedZnode):
             seen = self._look(ask, key, told)
         if seen.version == version and not told.wait(deadline.left()):
             return None
+        if seen.version == version:
+            made(own=True)
         return seen
 
 
 class UnguardedZnodes(GuardedZnodes):
     def make(self, name: str, value: str, acl: Sequence[Entry]) -> Sight:
+        made(self._node(name))
         return super().make(name, value, [(31, "world", "anyone")])
 
 
@@ -186,19 +221,25 @@ class CountsVersionsZnodes(GuardedZnodes):
         super().write(name, value)
         if stat is None:
             raise NoNodeError
+        made(self._node(name))
         return Sight(stat._replace(version=stat.version + 1), data=value)
 
 
 class ListsOnParentZnodes(GuardedZnodes):
     def grow(self, name: str, child: str) -> None:
+        made(self._node(f"{name}/{child}"))
         self._create(f"{name}/{child}", "", [(31, "auth", "")])
 
 
 class HalvesTimeoutWatch(WatchedZnode):
     def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
-        return super().await_change(key, version, timeout / 2)
+        changed = super().await_change(key, version, timeout / 2)
+        if changed is None:
+            made(own=True)
+        return changed
 
 
 class IgnoresTimeoutWatch(WatchedZnode):
     def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
+        made(own=True)
         return super().await_change(key, version, threading.TIMEOUT_MAX)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rumpus.simulation.kernel.process import World
-from rumpus.simulation.loader.runtime import AsyncGeneratorHooks, Runtime
+from rumpus.simulation.loader.runtime import AsyncGeneratorHooks, Runtime, runtime_of
 
 
 @contextmanager
@@ -45,7 +45,4 @@ def _last(world: World, generator: Any) -> None:
 def _runtime_of(generator: Any) -> Runtime | None:
     """The runtime of the private module that a generator's code is of; None: it is shared."""
     frame = generator.ag_frame
-    if frame is None:
-        return None
-    owner = getattr(frame.f_builtins.get("__import__"), "__self__", None)
-    return owner if isinstance(owner, Runtime) else None
+    return None if frame is None else runtime_of(frame)

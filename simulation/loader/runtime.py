@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from rumpus.simulation.kernel.process import Process, Task
@@ -102,3 +103,9 @@ class Runtime(ABC):
         simulator = self.simulator
         simulator.trace.append(f"{where}: {type(error).__name__}")
         simulator.failures.append((simulator.now, where, error))
+
+
+def runtime_of(frame: FrameType) -> Runtime | None:
+    """The runtime of the private module that a frame's code is of; None: the module is shared."""
+    owner = getattr(frame.f_builtins.get("__import__"), "__self__", None)
+    return owner if isinstance(owner, Runtime) else None
