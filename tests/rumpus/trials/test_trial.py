@@ -130,7 +130,7 @@ def test_what_is_no_recipe_is_refused(put_on_trial, recipe, words, tmp_path, mon
 
 
 def test_other_wrong_arguments_are_refused(put_on_trial):
-    with pytest.raises(UsageError, match="at least one run"):
+    with pytest.raises(UsageError, match="seeds: 0 is not from 1 to"):
         put_on_trial(locks.MendedLock, seeds=0)
     with pytest.raises(UsageError, match="unknown promise 'speed'"):
         put_on_trial(locks.MendedLock, promises=["speed"])
