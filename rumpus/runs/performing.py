@@ -185,7 +185,7 @@ class PreparedRun:
         settings, workload = self._settings, self.workload
         if self._kazoo is None and settings.handler == HANDLERS[0]:
             return version("kazoo")
-        options = workload.options(self._name, settings.clients, settings.promises)
+        options = workload.options(self._name, settings.clients, self._recipe)
         try:
             return loaded_version(self._kazoo, workload.build, options, settings.handler)
         except UnusableLibrary as error:
@@ -266,7 +266,6 @@ class PreparedRun:
             self._name,
             context,
             time_limit=settings.time_limit,
-            promised=settings.promises,
             library=self._kazoo,
             handler=settings.handler,
             fencing=record.fencing,

@@ -112,6 +112,7 @@ def test_classes_in_classes_are_found(put_on_trial):
     ("recipe", "words"),
     [
         (locks.WithoutRelease, "lacks `release()`"),
+        (locks.ReboundBefore, "outsiders_locks:Rebound is another object than the one that was"),
         (lambda *_: None, "inside a function"),
         (locks.MendedLock(None, "/"), "no class and no function"),
         ("nowhere:Lock", "'nowhere' cannot be imported"),
