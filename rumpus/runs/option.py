@@ -113,7 +113,8 @@ class Declared:
 
     def is_given(self, values: Any) -> bool:
         """Whether an object that has the options as attributes has another value than usual."""
-        return bool(getattr(values, self.name) != self.default)
+        value = getattr(values, self.name)
+        return bool(value) if self.default == () else bool(value != self.default)
 
     def checked(self, value: Any) -> Any:
         """A value that a program or a file gives, as a run takes it.
