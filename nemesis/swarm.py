@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry, PlanError
@@ -72,7 +72,9 @@ class Profile:
     outage: float
 
 
-PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
+ProfileName = Literal["light", "normal", "brutal"]
+
+PROFILES: Final[Mapping[ProfileName, Profile]] = MappingProxyType(
     {
         "light": Profile((1, 3), (3.0, 8.0), compositions=(0, 1), composed=0.3, outage=0.15),
         "normal": Profile((2, 6), (0.8, 3.0), compositions=(1, 3), composed=0.4, outage=0.3),
@@ -167,7 +169,7 @@ def swarm_plan(
     kinds: Iterable[str],
     *,
     seed: int,
-    profile: str,
+    profile: ProfileName,
     time_limit: float,
     nodes: int,
     clients: int,

@@ -3,24 +3,33 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
-SHORTEST_S: Final = 0.001
-LONGEST_S: Final = 10_000_000
-_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+from rumpus.option_values import LONGEST_S, SHORTEST_S, Seconds, Text, Whole
 
-Number = TypeVar("Number", int, float)
+T = TypeVar("T")
+
+
+def argument(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A reader of text, whose ``ValueError`` the parser is to print after the argument's name."""
+
+    def parse(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
 
 
 def count(least: int, most: int) -> Callable[[str], int]:
     """A parser of whole numbers from ``least`` to ``most``."""
-    return _between(least, most, int, "a whole number", "{number} is not from {least} to {most}")
+    return argument(Whole(least, most).read)
 
 
 def seconds(least: float = SHORTEST_S, most: float = LONGEST_S) -> Callable[[str], float]:
     """A parser of times from ``least`` to ``most`` seconds: ``90``, ``90s``, ``1.5m`` or ``2h``."""
-    outside = "{text} is not from {least:g} to {most:g} seconds"
-    return _between(least, most, _in_seconds, "a number of seconds", outside)
+    return argument(Seconds(least, most).read)
 
 
 def name(text: str) -> str:
@@ -29,9 +38,7 @@ def name(text: str) -> str:
     Raises:
         argparse.ArgumentTypeError: it is blank.
     """
-    if not text.strip():
-        raise argparse.ArgumentTypeError("it is empty")
-    return text
+    return argument(Text().read)(text)
 
 
 def add_count(
@@ -81,24 +88,3 @@ def add_cases(parser: argparse.ArgumentParser) -> None:
     """The option that says where failures are kept."""
     words = "where failures are kept as cases (default: cases)"
     parser.add_argument("--cases", type=Path, default=Path("cases"), metavar="DIR", help=words)
-
-
-def _in_seconds(text: str) -> float:
-    unit = _UNITS_S.get(text[-1:])
-    return float(text) if unit is None else float(text[:-1]) * unit
-
-
-def _between(
-    least: Number, most: Number, kind: Callable[[str], Number], what: str, outside: str
-) -> Callable[[str], Number]:
-    def parse(text: str) -> Number:
-        try:
-            number = kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
-        if not least <= number <= most:
-            words = outside.format(text=text, number=number, least=least, most=most)
-            raise argparse.ArgumentTypeError(words)
-        return number
-
-    return parse

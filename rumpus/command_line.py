@@ -182,13 +182,13 @@ def make_parser(words: Sequence[str]) -> _Parser:
 
     run = command("run", "run a workload under faults and judge it")
     if "run" in words[:1]:
-        importlib.import_module("rumpus.runs.run_options").add_run_options(run)
+        importlib.import_module("rumpus.runs.run_arguments").add_run_options(run)
 
     explore = command(
         "explore", "look for failures with seed after seed, and shrink each to a case"
     )
     if "explore" in words[:1]:
-        options = importlib.import_module("rumpus.runs.run_options")
+        options = importlib.import_module("rumpus.runs.run_arguments")
         options.add_explore_options(explore)
 
     merge = command("merge", "join what the parts of an exploration have found")

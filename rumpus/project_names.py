@@ -17,7 +17,8 @@ from typing import Any, Final, Literal
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.nemesis.registry import BUILT_IN
 from rumpus.project_settings import NAME, REFERENCE, ProjectSettings, find_settings
-from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.option import checked
+from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS
@@ -141,18 +142,18 @@ class Names:
             for key in ("private", "shared")
             if key not in given and (value := getattr(self.settings, key))
         }
-        known = {field.name for field in fields(RunSettings)}
         defaults = self.defaults(given, name, workload)
-        if "runs" in defaults:
-            defaults["runs"] = Path(defaults["runs"])
         values = {**packages, **defaults, **given, "workload": workload}
-        settings = RunSettings(**{key: value for key, value in values.items() if key in known})
+        known = {field.name for field in fields(RunSettings)}
+        settings = RunSettings(
+            **checked({key: each for key, each in values.items() if key in known}, OPTIONS)
+        )
         if settings.recipe is not None and settings.recipe in (named := self.recipes_of(workload)):
             chosen = named[settings.recipe]
             settings = replace(
                 settings,
                 recipe=chosen.reference,
-                promise=[*chosen.promises, *settings.promise],
+                promises=[*chosen.promises, *settings.promises],
             )
         _, faults = self.kinds(settings.fault)
         if settings.nemesis is not None:
@@ -161,21 +162,33 @@ class Names:
             faults = [*faults, *(each for each in more if each not in faults)]
         return replace(settings, fault=faults) if faults else settings
 
-    def defaults(self, given: Mapping[str, Any], *workload: str) -> dict[str, Any]:
-        """The project's defaults for a workload, but for those that what is given rules out."""
+    def defaults(
+        self, given: Mapping[str, Any], *workload: str, ensemble: str | None = None
+    ) -> dict[str, Any]:
+        """The project's defaults for a workload.
+
+        A default is set aside if it cannot stand beside what is given (``Option.excludes``), or
+        does not apply where the servers run (``Option.needs``).
+
+        Args:
+            given: option -> value.
+            workload: the workload's names.
+            ensemble: where the servers run if neither ``given`` nor the project says it.
+        """
         defaults = self.settings.defaults_of(*workload)
-        if given.get("plan") is not None:
-            defaults.pop("nemesis", None)
-        if given.get("ensemble") == "sim":
-            defaults.pop("image", None)
-            defaults.pop("zookeeper", None)
-        if given.get("image") is not None:
-            defaults.pop("zookeeper", None)
-        if given.get("zookeeper") is not None:
-            defaults.pop("image", None)
-        if given.get("ensemble") == "docker":
-            defaults.pop("preemption", None)
-        return {name: value for name, value in defaults.items() if name not in given}
+        where = given.get("ensemble", defaults.get("ensemble", ensemble))
+        elsewhere = {"sim": "docker", "docker": "sim"}.get(where)
+        said = {name for name, value in given.items() if value is not None}
+        aside = set(given)
+        for option in OPTIONS.values():
+            for rival in option.option.excludes:
+                if option.name in said:
+                    aside.add(rival)
+                elif rival in said:
+                    aside.add(option.name)
+            if elsewhere in option.option.needs:
+                aside.add(option.name)
+        return {name: value for name, value in defaults.items() if name not in aside}
 
     def find_modules(self) -> None:
         """Let the project's modules be imported, after all that are installed."""

@@ -6,21 +6,19 @@ nearest directory above it that has such a table.
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
 
+from rumpus.runs.option import checked
+from rumpus.runs.run_options import TRIAL_OPTIONS
 from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
 TABLE: Final = "tool.rumpus"
 
-T = TypeVar("T", bound=msgspec.Struct)
-
-_Seconds = Annotated[float, Meta(gt=0, le=10_000_000)]
 REFERENCE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -31,36 +29,6 @@ class RecipeEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     workload: str
     recipe: str
     promises: tuple[str, ...] = ()
-
-
-class Defaults(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
-):
-    """Defaults of ``rumpus run`` and of ``rumpus.run``; what is not set stays as it is."""
-
-    ensemble: Literal["auto", "docker", "sim"] | UnsetType = UNSET
-    nodes: Annotated[int, Meta(ge=1, le=9)] | UnsetType = UNSET
-    clients: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
-    time_limit: _Seconds | UnsetType = UNSET
-    nemesis: tuple[str, ...] | UnsetType = UNSET
-    nemesis_interval: _Seconds | UnsetType = UNSET
-    seeds: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | UnsetType = UNSET
-    preemption: Literal["auto", "none", "blocking", "primitives", "lines"] | UnsetType = UNSET
-    image: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    zookeeper: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    session_timeout: Annotated[float, Meta(ge=1, le=10)] | UnsetType = UNSET
-    fencing: bool | UnsetType = UNSET
-    action_time: Annotated[float, Meta(ge=0, le=30)] | UnsetType = UNSET
-    guard: Annotated[float, Meta(ge=0, le=30)] | UnsetType = UNSET
-    strict: bool | UnsetType = UNSET
-    runs: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    keep: bool | UnsetType = UNSET
-
-    def given(self) -> dict[str, Any]:
-        """The options that are set, by their names in Python."""
-        names = self.__struct_fields__
-        return {name: value for name in names if (value := getattr(self, name)) is not UNSET}
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,8 +52,8 @@ class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
         models: the same for models.
         private: packages of which each simulated process gets its own copy.
         shared: packages that all simulated processes share.
-        defaults: for all runs.
-        by_workload: workload -> defaults of its runs.
+        defaults: options of all runs, by name.
+        by_workload: workload -> options of its runs.
     """
 
     file: Path | None = None
@@ -95,19 +63,18 @@ class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
     models: Mapping[str, str] = {}
     private: Sequence[str] = ()
     shared: Sequence[str] = ()
-    defaults: Defaults = Defaults()
-    by_workload: Mapping[str, Defaults] = {}
+    defaults: Mapping[str, Any] = {}
+    by_workload: Mapping[str, Mapping[str, Any]] = {}
 
     def defaults_of(self, *workload: str) -> dict[str, Any]:
-        """The defaults of a workload's runs, by their names in Python.
+        """The defaults of a workload's runs, by the options' names.
 
         Args:
             workload: its names: on the command line, and its reference.
         """
-        found = self.defaults.given()
+        found = dict(self.defaults)
         for name in workload:
-            if name in self.by_workload:
-                found |= self.by_workload[name].given()
+            found |= self.by_workload.get(name, {})
         return found
 
     def refused(self, key: str, why: str) -> UsageError:
@@ -193,19 +160,26 @@ def _check_reference(settings: ProjectSettings, key: str, reference: Any) -> Non
         raise settings.refused(key, f"{reference!r} is not written like package.module:Name")
 
 
-def _defaults(file: Path, key: str, raw: dict[str, Any]) -> Defaults:
-    """Defaults; kinds of fault may be one text, as on the command line."""
-    if isinstance(kinds := raw.get("nemesis"), str):
-        raw = {**raw, "nemesis": [each for kind in kinds.split(",") if (each := kind.strip())]}
-    return _converted(file, key, raw, Defaults)
+def _defaults(file: Path, key: str, raw: Any) -> dict[str, Any]:
+    """Defaults, by the options' names."""
+    known = {each.key: each for each in TRIAL_OPTIONS.values() if each.option.in_project}
+    given = _converted(file, key, raw, dict[str, Any])
+    if unknown := sorted(given.keys() - known.keys()):
+        raise UsageError(f"{file}: {key}: unknown field `{unknown[0]}`{_allowed(known)}")
+    named = {known[name].name: value for name, value in given.items()}
+    return checked(named, TRIAL_OPTIONS, spelled=f"{file}: {key}.{{0.key}}")
 
 
-def _converted(file: Path, key: str, raw: Any, kind: type[T]) -> T:
+def _converted(file: Path, key: str, raw: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         allowed = ""
         if "unknown field" in what:
-            allowed = f"; the keys are {', '.join(kind.__struct_encode_fields__)}"
+            allowed = _allowed(kind.__struct_encode_fields__)
         raise UsageError(f"{file}: {key}{path.rstrip('`')}: {what}{allowed}") from error
+
+
+def _allowed(keys: Iterable[str]) -> str:
+    return f"; the keys are {', '.join(keys)}"

@@ -14,7 +14,7 @@ Files named ``*.case.json`` are tests, too: a case passes if its failure is not 
 that says ``"known": true`` is expected to fail.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +48,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--rumpus-seeds",
-        type=int,
+        type=_as_declared("seeds"),
         metavar="N",
         help="runs of each trial, instead of its own number",
     )
     group.addoption(
-        "--rumpus-seed", type=int, metavar="SEED", help="seed of the first run of each trial"
+        "--rumpus-seed",
+        type=_as_declared("seed"),
+        metavar="SEED",
+        help="seed of the first run of each trial",
     )
     group.addoption(
-        "--rumpus-time-limit", type=float, metavar="S", help="seconds of load of each run"
+        "--rumpus-time-limit",
+        type=_as_declared("time_limit"),
+        metavar="S",
+        help="seconds of load of each run",
     )
     group.addoption(
         "--rumpus-kazoo",
@@ -67,6 +73,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rumpus-runs", metavar="DIR", help="where failed runs are kept (default: runs)"
     )
+
+
+def _as_declared(name: str) -> Callable[[str], Any]:
+    """A reader of an option's text, with the range and the errors that ``rumpus run`` has."""
+
+    def read(text: str) -> Any:
+        from rumpus.argument_types import argument  # noqa: PLC0415 - few give the option
+        from rumpus.runs.run_options import TRIAL_OPTIONS  # noqa: PLC0415 - slow to import
+
+        return argument(TRIAL_OPTIONS[name].option.values.read)(text)
+
+    return read
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -45,7 +45,27 @@ def reference_of(thing: Any, what: str) -> str:
         file = inspect.getsourcefile(thing)
         if file is not None:
             _findable(module_name, Path(file))
+        _refuse_another(thing, what, module_name, name)
     return f"{module_name}:{name}"
+
+
+def _refuse_another(thing: Any, what: str, module_name: str, name: str) -> None:
+    """Refuse an object in whose place clients' processes would import another one.
+
+    Raises:
+        UsageError: its module has something else by its name.
+    """
+    found: Any = sys.modules.get(module_name)
+    if found is None:  # it is not there yet, and is what its file says
+        return
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not thing:
+        raise UsageError(
+            f"{what} {module_name}:{name} is another object than the one that was given, and "
+            "clients' processes import what its module has by that name: give that one, or give "
+            "yours a name of its own"
+        )
 
 
 def _findable(module_name: str, file: Path) -> None:

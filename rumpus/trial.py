@@ -1,30 +1,22 @@
 """``rumpus.run``: puts a recipe or a whole workload on trial, over one seed or many."""
 
-import inspect
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any
 
 from rumpus.checker.verdict import Anomaly, Outcome, Requirement, Valid, Verdict
-from rumpus.nemesis.fault import Fault
-from rumpus.project_names import Names, names_here
-from rumpus.references_of_objects import reference_of
+from rumpus.project_names import names_here
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import version_line
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.runs.judged_run import judged_run
+from rumpus.runs.option import checked, taking
+from rumpus.runs.run_options import TRIAL_OPTIONS, TrialOptions
 from rumpus.runs.run_settings import command_line
 from rumpus.trial_failed import TrialFailed
-from rumpus.usage_error import UsageError
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-Ensemble = Literal["sim", "docker", "auto"]
 
 SIM_SECONDS = 20.0
 """Seconds of load of each run if nothing is said, in the simulation."""
@@ -158,102 +150,9 @@ def combined(verdicts: Sequence[Verdict]) -> tuple[Outcome, list[str]]:
     return "valid", []
 
 
-def _with_project_names(function: Callable[Concatenate[Names, P], R]) -> Callable[P, R]:
-    """Give a function the project's names, and what a call leaves out the project's defaults."""
-    signature = inspect.signature(function)
-    options = dict(list(signature.parameters.items())[1:])
-
-    @wraps(function)
-    def call(*arguments: P.args, **given: P.kwargs) -> R:
-        names = names_here()
-        workload = arguments[0] if arguments else given.get("workload")
-        called = [workload] if isinstance(workload, str) else [getattr(workload, "name", "")]
-        more: dict[str, Any] = {
-            name: value for name, value in names.defaults(given, *called).items() if name in options
-        }
-        return function(names, *arguments, **{**more, **given})
-
-    told = signature.replace(parameters=list(options.values()))
-    call.__signature__ = told  # type: ignore[attr-defined] # what a caller gives
-    return call
-
-
-@_with_project_names
-def run(  # noqa: D417 - callers do not give `names`
-    names: Names,
-    workload: Any,
-    recipe: Any = None,
-    *,
-    seeds: int = 1,
-    seed: int = 0,
-    promises: Collection[str] = (),
-    nemesis: Sequence[str | type[Fault[Any]]] | None = None,
-    ensemble: Ensemble = "sim",
-    time_limit: float | None = None,
-    nodes: int = 3,
-    clients: int = 5,
-    session_timeout: float = 2.0,
-    plan: str | Path | None = None,
-    swarm: Literal["light", "normal", "brutal"] | None = None,
-    usage: str = "",
-    preemption: Literal["auto", "none", "blocking", "primitives", "lines"] = "auto",
-    kazoo: str | Path | None = None,
-    handler: str = "threading",
-    nemesis_interval: float = 10.0,
-    image: str | None = None,
-    zookeeper: str | None = None,
-    fencing: bool = False,
-    action_time: float = 0.0,
-    guard: float = 0.0,
-    strict: bool = False,
-    runs: str | Path = "runs",
-    keep: bool = False,
-    say: Callable[[str], None] = lambda _: None,
-) -> Result:
+@taking(TrialOptions)
+def run(given: Mapping[str, Any]) -> Result:
     """Put a recipe on trial: clients use it under faults, and what happened is judged.
-
-    Args:
-        workload: what the clients do: the name of a workload (``rumpus list``), or a subclass of
-            ``rumpus.Workload``. Options that are left out have the defaults of your
-            ``pyproject.toml`` for it (docs/configuration.md), or else these.
-        recipe: what they use: the name of one of the workload's recipes, or a class or function of
-            your own, which is called with a started kazoo client and a path. It must be importable
-            (at the top of its module). Default: the workload's first.
-        seeds: how many runs to perform, each with the next seed; the first that breaks a promise
-            is the last.
-        seed: the first seed.
-        promises: what a recipe of your own promises besides what its family usually does: names
-            such as ``fifo``, or of anomalies.
-        nemesis: kinds of fault, names or subclasses of ``rumpus.Fault``; None for the usual ones,
-            [] for none.
-        ensemble: ``sim``: simulated servers on virtual time; ``docker``: real ones; ``auto``:
-            real ones if a Docker engine answers.
-        time_limit: seconds of load of each run; 20 in the simulation, 60 on real servers.
-        nodes: servers.
-        clients: clients.
-        session_timeout: ZooKeeper session timeout in seconds.
-        plan: a file with faults to inject in place of random ones (``plan.json`` of a run).
-        swarm: draw faults that overlap, and another number of clients and servers, session timeout
-            and usage for each seed; what differs from its default is not drawn.
-        usage: how clients use the recipe, ``name=value`` separated by commas
-            (docs/simulation.md).
-        preemption: when simulated threads may be preempted; ``auto``: drawn from the seed.
-        kazoo: the kazoo that the clients run with: a version, which pip installs once into a cache,
-            or a directory that has one; None: the installed one.
-        handler: kazoo's handler, and so what the clients' threads are: ``threading``, or on real
-            servers ``gevent`` or ``eventlet``.
-        nemesis_interval: seconds from one fault to the next, or less so that every kind occurs.
-        image: Docker image of real servers; None: the one that rumpus builds.
-        zookeeper: version of ZooKeeper that real servers have, such as ``3.9``, whose image is
-            built when it is missing (``rumpus image``); None: 3.8.0.
-        fencing: whether the protected resource refuses stale fencing tokens.
-        action_time: seconds that half of the holders' actions take, from the look whether the lock
-            is still held to the effect.
-        guard: seconds of validity that must be left for an action to begin.
-        strict: whether hazards are violations, too.
-        runs: the directory for the files of runs.
-        keep: whether to keep the files of runs that broke no promise, too.
-        say: called with a line for every step.
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
@@ -261,50 +160,33 @@ def run(  # noqa: D417 - callers do not give `names`
         WorkerCrash: a client's process failed, by an error in the recipe's module, say.
         KeyboardInterrupt: Ctrl-C; the run is brought to its end before, and nothing is left of it.
     """
-    if seeds < 1:
-        raise UsageError(f"seeds is {seeds}: at least one run is needed")
-    workload_name = reference_of(workload, "workload")
-    recipe_name = None if recipe is None else reference_of(recipe, "recipe")
-    seconds = time_limit or (DOCKER_SECONDS if ensemble == "docker" else SIM_SECONDS)
-    kinds = None if nemesis is None else [reference_of(kind, "fault") for kind in nemesis]
+    names = names_here()
+    called = getattr(given["workload"], "name", given["workload"])
+    given = checked(given, TRIAL_OPTIONS, spelled="{0.name}")
+    usual = TRIAL_OPTIONS["ensemble"].default
+    given = {**names.defaults(given, called, ensemble=usual), **given}
+    asked = TrialOptions(**given)
+    usual_seconds = DOCKER_SECONDS if asked.ensemble == "docker" else SIM_SECONDS
+    asked = replace(asked, time_limit=asked.time_limit or usual_seconds)
     for warning in names.warnings:
-        say(f"warning: {warning}")
+        asked.say(f"warning: {warning}")
     done: list[SeedResult] = []
     verdicts: list[Verdict] = []
-    for number in range(seed, seed + seeds):
-        given: dict[str, Any] = {
-            "argv": (),
-            "workload": workload_name,
-            "recipe": recipe_name,
-            "promise": list(promises),
-            "ensemble": ensemble,
-            "nodes": nodes,
-            "clients": clients,
-            "time_limit": seconds,
-            "nemesis": kinds,
-            "seed": number,
-            "plan": None if plan is None else Path(plan),
-            "swarm": swarm,
-            "usage": usage,
-            "preemption": preemption,
-            "kazoo": None if kazoo is None else str(kazoo),
-            "handler": handler,
-            "runs": Path(runs),
-            "session_timeout": session_timeout,
-            "nemesis_interval": nemesis_interval,
-            "image": image,
-            "zookeeper": zookeeper,
-            "fencing": fencing,
-            "action_time": action_time,
-            "guard": guard,
-            "strict": strict,
-        }
-        settings = names.settings_of(given)
+    for seed in range(asked.seed, asked.seed + asked.seeds):
+        settings = names.settings_of(
+            {
+                **given,
+                "argv": (),
+                "ensemble": asked.ensemble,
+                "time_limit": asked.time_limit,
+                "seed": seed,
+            }
+        )
         settings = replace(settings, argv=command_line(settings)[1:])
-        with judged_run(settings, say) as judged:
+        with judged_run(settings, asked.say) as judged:
             record, history, verdict, servers = judged.judgement
             directory = judged.directory
-            kept = keep or verdict.outcome == "violation"
+            kept = asked.keep or verdict.outcome == "violation"
             if kept:
                 directory = _kept(directory, settings.runs, record)
                 results = results_document(directory.path, record, history, verdict, servers)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import msgspec.inspect as types
 
-from rumpus.campaigns.case import _APART, Case
+from rumpus.campaigns.case import SETTINGS, Case
 from rumpus.checker.history import History
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.record import RunRecord
@@ -54,9 +54,10 @@ def _filled(kind: types.Type, text: str) -> Any:
 def _special(kind: type, text: str) -> dict[str, Any]:
     """Fields that have any value by their types, and the values that they are expected to have."""
     if kind is Case:
-        settings = vars(filled(RunSettings, text)).items()
-        plain = msgspec.to_builtins({name: each for name, each in settings if name not in _APART})
-        return {"settings": {**plain, "ensemble": "sim"}}
+        settings = filled(RunSettings, text)
+        told = {key: getattr(settings, option.name) for key, option in SETTINGS.items()}
+        plain = msgspec.to_builtins(told)
+        return {"settings": {**plain, "ensemble": "sim", "usage": ""}}
     if kind is RunRecord:
         options = dict.fromkeys(("server_mutant", "kazoo", "usage", "preemption", text), text)
         own = {text: None}

@@ -5,10 +5,12 @@ anything else, and gives kazoo a handler of that library. A client's process doe
 """
 
 import importlib
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
-HANDLERS: Final = ("threading", "gevent", "eventlet")
-"""The values of ``--handler``. The first one is kazoo's own choice."""
+Handler = Literal["threading", "gevent", "eventlet"]
+"""The value of ``--handler``. The first one is kazoo's own choice."""
+
+HANDLERS: Final[tuple[Handler, ...]] = get_args(Handler)
 
 
 def patch(handler: str) -> None:

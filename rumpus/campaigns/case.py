@@ -19,7 +19,6 @@ unless they say otherwise.
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +32,8 @@ from rumpus.results.escapes import in_file_name, in_json
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.store_error import StoreError
 from rumpus.results.untrusted_file import read_regular
-from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.option import checked
+from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
 
 VERSION: Final = 1
@@ -43,12 +43,8 @@ _LARGEST: Final = 1 << 20  # bytes; most cases have less than 4,000
 _LONGEST_LINE: Final = 150
 """Characters of an object that is written on one line."""
 
-_APART: Final = frozenset(
-    {"argv", "seed", "plan", "runs", "nemesis", "nemesis_interval", "swarm", "fixed"}
-)
-"""Fields of ``RunSettings`` that are not among a case's settings."""
-
-_FIELDS: Final = frozenset(each.name for each in fields(RunSettings))
+SETTINGS: Final = {each.spelled: each for each in OPTIONS.values() if each.option.in_case}
+"""The options that are settings of a case."""
 
 
 class Finding(
@@ -78,7 +74,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Args:
         version: of the format.
-        settings: options of ``rumpus run`` by field of ``RunSettings``, without defaults.
+        settings: options of ``rumpus run`` by name, without defaults.
         seed: the run's.
         plan: its faults.
         expects: the fingerprint of the anomaly.
@@ -111,16 +107,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The run to perform.
 
         Args:
-            changes: fields of ``RunSettings`` that are to differ.
+            changes: options that are to differ.
 
         Raises:
-            msgspec.ValidationError: a setting does not exist, is missing or has a wrong type.
+            msgspec.ValidationError: a setting does not exist, is missing or has a wrong value.
         """
-        given = {"argv": [], "ensemble": "sim", **self.settings, "seed": self.seed, **changes}
-        if unknown := sorted(set(self.settings) & _APART | set(given) - _FIELDS):
+        unknown = sorted(self.settings.keys() - SETTINGS) + sorted(changes.keys() - OPTIONS)
+        if unknown:
             raise msgspec.ValidationError(f"its settings may not have {', '.join(unknown)}")
-        settings = msgspec.convert(given, RunSettings)
-        return TrialTask(settings=settings, plan=self.plan)
+        told = {SETTINGS[key].name: value for key, value in self.settings.items()}
+        given = {"ensemble": "sim", **told, "seed": self.seed, **changes}
+        if "workload" not in given:
+            raise msgspec.ValidationError("its settings must have workload")
+        try:
+            taken = checked(given, OPTIONS, spelled="{0.spelled}")
+        except UsageError as error:
+            raise msgspec.ValidationError(str(error)) from error
+        return TrialTask(settings=RunSettings(argv=(), **taken), plan=self.plan)
 
     def name(self) -> str:
         """A file's name for it, without its ending: workload, recipe and kind of anomaly."""
@@ -177,12 +180,10 @@ def case_of(outcome: TrialOutcome, seen: Seen, **more: Any) -> Case:
         seen: the anomaly.
         more: further fields of the case.
     """
-    default = RunSettings(argv=(), workload="")
     settings = {
-        each.name: value
-        for each in fields(RunSettings)
-        if each.name not in _APART
-        and (value := getattr(outcome.settings, each.name)) != getattr(default, each.name)
+        key: getattr(outcome.settings, option.name)
+        for key, option in SETTINGS.items()
+        if option.is_given(outcome.settings)
     }
     if settings.get("ensemble") in ("sim", "auto"):
         del settings["ensemble"]

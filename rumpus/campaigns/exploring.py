@@ -17,6 +17,7 @@ from rumpus.campaigns.tasks import Attempt, Underway, submit
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.exit_codes import DEFECT
 from rumpus.nemesis.plan import FaultPlan
+from rumpus.nemesis.swarm import ProfileName
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings, command_line
 from rumpus.runs.shard import Shard
@@ -112,7 +113,7 @@ class Explorer:
         plan: FaultPlan | None = None,
         shard: Shard | None = None,
         known: Sequence[Fingerprint] = (),
-        profile: str | None = None,
+        profile: ProfileName | None = None,
         shrink: int = 300,
         clock: Callable[[], float] = time.monotonic,
         notify: Callable[[Exploration], None] = lambda _: None,

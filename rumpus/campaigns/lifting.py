@@ -1,7 +1,7 @@
 """Lifts a failing run out of its world: what failed, and its faults at the times they had."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,13 +12,13 @@ from rumpus.campaigns.trial_task import Seen
 from rumpus.checker.history import History, load_began
 from rumpus.checker.timeline.faults import OUTSIDE, FaultWindow, fault_windows
 from rumpus.checker.verdict import Anomaly
-from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.simulated.ensemble import OFFERED
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan, conflict
 from rumpus.nemesis.registry import availability
 from rumpus.nemesis.targets import Targets
 from rumpus.results.fingerprint import fingerprint
+from rumpus.runs.applicability import simulated
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 
@@ -84,22 +84,14 @@ def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
             left_out.append(f"{window.kind} {' '.join(window.targets)}".rstrip() + f": {why}")
         else:
             entries.append(entry)
-    if settings.handler != HANDLERS[0]:
-        left_out.append(f"--handler {settings.handler}: simulated clients have threads")
+    there, without = simulated(settings)
     return LiftedRun(
-        settings=replace(
-            settings,
-            ensemble="sim",
-            image=None,
-            zookeeper=None,
-            handler=HANDLERS[0],
-            preemption="auto",
-        ),
+        settings=there,
         plan=FaultPlan(version=1, entries=tuple(entries), punctual=outcome.plan.punctual),
         seen=seen,
         moment=_moment(history, judgement.verdict.anomalies, seen, began, record.time_limit),
         ensemble=record.ensemble,
-        left_out=left_out,
+        left_out=[*left_out, *without],
     )
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rumpus.campaigns.case import Case, case_of
@@ -10,8 +10,8 @@ from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
-from rumpus.runs.run_options import add_run_options
-from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.run_arguments import add_run_options, given_options
+from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import is_reference
 from rumpus.workloads.registry import find_workload
@@ -69,6 +69,7 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
     words = record.argv[1:]
     try:
         settings = settings_of_words([each for each in words if each not in ("-v", "--verbose")])
+        ensemble = OPTIONS["ensemble"].checked(record.ensemble)
     except ValueError as error:
         raise UsageError(
             f"{path}: its command line, {' '.join(record.argv)}, cannot be repeated: {error}"
@@ -77,7 +78,7 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
         settings,
         workload=record.workload,
         recipe=record.recipe,
-        ensemble=record.ensemble,
+        ensemble=ensemble,
         seed=record.seed,
         plan=None,
         nemesis=None,
@@ -101,12 +102,7 @@ def settings_of_words(words: Sequence[str]) -> RunSettings:
         raise ValueError(str(error)) from error
     if words[:1] != ["run"] or unknown:
         raise ValueError("it is not one of `rumpus run`")
-    given = {
-        each.name: value
-        for each in fields(RunSettings)
-        if (value := getattr(told, each.name, None)) is not None
-    }
-    return RunSettings(**{**given, "argv": ()})
+    return RunSettings(argv=(), **given_options(told))
 
 
 class _WrongWordsError(ValueError):

@@ -19,9 +19,10 @@ from rumpus.campaigns.tasks import Attempt, Underway, attempt_of_error, call_apa
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import SOUND
-from rumpus.nemesis.swarm import swarm_plan
+from rumpus.nemesis.swarm import ProfileName, swarm_plan
 from rumpus.runs.forks import Branch
-from rumpus.runs.performing import TICK_MS, find_fault, known_workload
+from rumpus.runs.performing import find_fault, known_workload
+from rumpus.runs.run_options import TICK_MS
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.swarm_settings import short_settings
 
@@ -42,7 +43,7 @@ class ShortRunsTask:
     """
 
     settings: RunSettings
-    profile: str
+    profile: ProfileName
     count: int = COUNT
 
 

@@ -15,7 +15,7 @@ from rumpus.campaigns.delta_debugging import Pass, minimise, numbers_below, part
 from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.nemesis.entry import Entry
-from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.run_settings import OPTIONS
 from rumpus.runs.swarm_settings import SHORT_LOADS
 
 FIRST_S: Final = 1.0
@@ -217,10 +217,9 @@ def _shorter_faults(task: TrialTask) -> Iterator[TrialTask]:
 
 def _usual_settings(task: TrialTask) -> Iterator[TrialTask]:
     """Each setting that makes a run special has its default value, or its simplest one."""
-    usual = RunSettings(argv=(), workload="")
-    for name in ("usage", "session_timeout", "action_time", "guard"):
-        if getattr(task.settings, name) != getattr(usual, name):
-            yield _with(task, **{name: getattr(usual, name)})
+    for option in OPTIONS.values():
+        if option.option.special and option.is_given(task.settings):
+            yield _with(task, **{option.name: option.default})
     modes = ("none", "blocking", "primitives", "lines")
     mode = task.settings.preemption
     for simpler in modes[: modes.index(mode)] if mode in modes else ():

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import msgspec
 from rich.console import Console
@@ -28,8 +28,10 @@ from rumpus.consoles import answers, notices, print_json
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.plan import FaultPlan, load_plan
+from rumpus.nemesis.swarm import ProfileName
 from rumpus.project_names import names_here
 from rumpus.runs.performing import find_fault, find_in_working_directory
+from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import is_reference
@@ -37,7 +39,7 @@ from rumpus.workloads.own.own_recipe import is_reference
 PLAIN_PERIOD_S = 10.0
 """How often the status is printed where lines cannot be overwritten (logs of a CI job)."""
 
-PROFILE = "normal"
+PROFILE: ProfileName = "normal"
 """The swarm of every other run, unless a plan or a swarm is asked for."""
 
 LOAD_S = 15.0
@@ -59,11 +61,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
     find_in_working_directory()
     names = names_here()
     names.find_modules()
-    given = {
-        field.name: value
-        for field in fields(RunSettings)
-        if (value := getattr(arguments, field.name, None)) is not None
-    }
+    given = given_options(arguments)
     given["fixed"] = tuple(given)
     given = {"argv": (), "time_limit": LOAD_S, **given}
     if given["ensemble"] == "auto":

@@ -1,13 +1,14 @@
 """``rumpus run``: performs a run as the options say, judges it and reports it."""
 
 import argparse
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from rumpus.consoles import notices
 from rumpus.interruption import Interruption
 from rumpus.project_names import names_here
 from rumpus.runs.performing import PreparedRun
 from rumpus.runs.progress import ProgressDisplay
+from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_report import report
 from rumpus.runs.run_settings import RunSettings, command_line
 
@@ -21,11 +22,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     """
     console = notices()
     display = ProgressDisplay(console)
-    given = {
-        field.name: value
-        for field in fields(RunSettings)
-        if (value := getattr(arguments, field.name)) is not None
-    }
+    given = {"argv": arguments.argv, **given_options(arguments)}
     if arguments.swarm is not None:
         given["fixed"] = tuple(given)
     names = names_here()

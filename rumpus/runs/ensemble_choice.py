@@ -1,6 +1,6 @@
 """Which servers a run gets: real ones in Docker, or simulated ones."""
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.zookeeper_versions import USUAL_VERSION, UnknownVersion, find_version
@@ -8,8 +8,10 @@ from rumpus.usage_error import UsageError
 
 Kind = Literal["docker", "sim"]
 
-ENSEMBLES: Final = ("auto", "docker", "sim")
-"""The values of ``--ensemble``."""
+Ensemble = Literal["auto", "docker", "sim"]
+"""The value of ``--ensemble``."""
+
+ENSEMBLES: Final[tuple[Ensemble, ...]] = get_args(Ensemble)
 
 PATIENCE_S = 5.0
 """Seconds that an engine may take to answer; a slower one counts as missing."""

@@ -19,10 +19,9 @@ from rumpus.consoles import shown
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.library import UnusableLibrary, loaded_version
 from rumpus.harness.clients.workers import WorkerCrash
-from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.usage import USUAL, Usage, parse_usage
+from rumpus.harness.generators.usage import parse_usage
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.harness.run import Run, Status
 from rumpus.harness.zookeeper_versions import USUAL_VERSION
@@ -30,7 +29,7 @@ from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, SOUND, register
-from rumpus.nemesis.swarm import PROFILES, swarm_plan
+from rumpus.nemesis.swarm import swarm_plan
 from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
@@ -38,10 +37,12 @@ from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
+from rumpus.runs.applicability import fitted, refuse_elsewhere, refuse_rivals
 from rumpus.runs.client_library import find_kazoo
 from rumpus.runs.ensemble_choice import Choice, choose_ensemble, image_of_version
 from rumpus.runs.forks import Forks
-from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.run_options import TICK_MS
+from rumpus.runs.run_settings import OPTIONS, RunSettings, check
 from rumpus.runs.sim_world import SimWorld
 from rumpus.runs.swarm_settings import with_swarm
 from rumpus.runs.workload_run import workload_run
@@ -54,8 +55,6 @@ from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS, find_workload
-
-TICK_MS = 500
 
 SIMULATED_ZOOKEEPER = f"{USUAL_VERSION}, simulated"
 """The version of ZooKeeper that the record of a simulated run names."""
@@ -81,27 +80,26 @@ class PreparedRun:
     def __init__(
         self, settings: RunSettings, say: Callable[[str], None], *, plan: FaultPlan | None = None
     ) -> None:
+        check(settings)
+        refuse_rivals(settings)
         find_in_working_directory()
         self._say = say
         self.workload = known_workload(settings.workload)
         self._own_faults = [find_fault(reference) for reference in settings.fault]
         name = settings.recipe or next(iter(self.workload.catalogue), "")
         self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
-        self._settings = settings = with_swarm(
-            replace(settings, recipe=name, swarm=_profile(settings)), self.seed
-        )
-        self._usage = _usage(settings)
+        settings = with_swarm(replace(settings, recipe=name), self.seed)
+        self._usage = parse_usage(settings.usage)
         self._name = name
         self._recipe = _recipe(self.workload, settings, name)
         self._system = system_of(self._recipe)
         self._client_image = client_image_of(self._recipe)
-        if self._system != ZOOKEEPER:
-            self._settings = settings = _for_other_system(settings, self._system)
-        elif self._client_image:
-            self._settings = settings = _for_client_image(settings, self._client_image)
+        settings = fitted(settings, self._system, self._client_image)
+        if settings.ensemble == "sim":
+            refuse_elsewhere(settings, "sim")
         self._settings = settings = _with_version(settings)
         choice = choose_ensemble(settings.ensemble, settings.image)
-        _check_handler(settings.handler, choice)
+        refuse_elsewhere(settings, choice.kind)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
         usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
@@ -187,7 +185,7 @@ class PreparedRun:
         settings, workload = self._settings, self.workload
         if self._kazoo is None and settings.handler == HANDLERS[0]:
             return version("kazoo")
-        options = workload.options(self._name, settings.clients, settings.promise)
+        options = workload.options(self._name, settings.clients, self._recipe)
         try:
             return loaded_version(self._kazoo, workload.build, options, settings.handler)
         except UnusableLibrary as error:
@@ -236,11 +234,8 @@ class PreparedRun:
             tick_ms=TICK_MS,
             options={
                 "directed": self._directed,
-                **({} if settings.swarm is None else {"swarm": settings.swarm}),
-                **({"usage": settings.usage} if settings.usage else {}),
+                **_recorded(settings),
                 **({"own_faults": own} if own else {}),
-                **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
-                **({"handler": greenlets} if greenlets else {}),
                 **({} if self._system == ZOOKEEPER else {"system": self._system}),
                 **({"client_image": self._client_image} if self._client_image else {}),
                 **self._world.options,
@@ -271,12 +266,21 @@ class PreparedRun:
             self._name,
             context,
             time_limit=settings.time_limit,
-            promised=settings.promise,
             library=self._kazoo,
             handler=settings.handler,
             fencing=record.fencing,
             test=record.first_record().value(),
         )
+
+
+def _recorded(settings: RunSettings) -> dict[str, Any]:
+    """The options of a run that were given and are no fields of its record."""
+    apart = {*RunRecord.__struct_fields__, "runs"}  # a run may be moved
+    return {
+        option.name: getattr(settings, option.name)
+        for option in OPTIONS.values()
+        if option.name not in apart and option.is_given(settings)
+    }
 
 
 def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
@@ -313,13 +317,13 @@ def find_fault(reference: str) -> type[Fault[Any]]:
 
 def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe]:
     """The recipe that is put on trial, if it can be with these options."""
-    if settings.promise and not is_reference(name) and not workload.is_own:
+    if settings.promises and not is_reference(name) and not workload.is_own:
         raise UsageError(
             f"--promise is for recipes of your own (package.module:Name); what {name} promises is "
             "known: see `rumpus list`"
         )
     try:
-        recipe = workload.recipe_of(name, settings.promise)
+        recipe = workload.recipe_of(name, settings.promises)
     except (NotFound, ValueError) as error:
         raise UsageError(str(error)) from error
     except MissingLibrary as missing:
@@ -330,22 +334,6 @@ def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe
         )
     _check_action(workload, name, recipe.promises, settings.action_time, settings.guard)
     return recipe
-
-
-def _profile(settings: RunSettings) -> str | None:
-    """The profile of a swarm, if there is one of that name; None without a swarm."""
-    if settings.swarm not in (None, *PROFILES):
-        raise UsageError(
-            f"unknown profile {settings.swarm!r} of a swarm; there are {', '.join(PROFILES)}"
-        )
-    return settings.swarm
-
-
-def _usage(settings: RunSettings) -> Usage:
-    try:
-        return parse_usage(settings.usage) if settings.usage else USUAL
-    except ValueError as error:
-        raise UsageError(f"--usage {settings.usage}: {error}") from error
 
 
 def _drawn(settings: RunSettings) -> str:
@@ -389,8 +377,6 @@ def _plan(
     own: Sequence[str],
 ) -> FaultPlan:
     if settings.plan is not None:
-        if settings.nemesis is not None:
-            raise UsageError("--plan and --nemesis exclude each other: a plan says which faults")
         return load_plan(
             settings.plan,
             nodes=settings.nodes,
@@ -439,12 +425,7 @@ def _world(
     client_image: str,
 ) -> World:
     preemption = settings.preemption
-    if choice.kind != "sim" and preemption != "auto":
-        raise UsageError(
-            f"--preemption {preemption} is for simulated runs, as nobody but the system decides "
-            "when real threads are preempted: leave it out, or use --ensemble sim"
-        )
-    mutant = _server_mutant(settings.server_mutant, choice)
+    mutant = _server_mutant(settings.server_mutant)
     say(f"ensemble: {choice.kind} ({choice.why})")
     if mutant is not None:
         say(f"mutant servers, {mutant.name}: they {mutant.mistake}")
@@ -481,69 +462,14 @@ def _with_version(settings: RunSettings) -> RunSettings:
     asked = settings.zookeeper
     if asked is None:
         return settings
-    if settings.image is not None:
-        raise UsageError("--zookeeper and --image both say what the servers run: leave one out")
     return replace(settings, image=image_of_version(asked, settings.ensemble, "--zookeeper"))
 
 
-def _for_other_system(settings: RunSettings, system: str) -> RunSettings:
-    """The settings of a run whose servers are not ZooKeeper's: on real servers, with their number.
-
-    Raises:
-        UsageError: something was asked for that only runs with ZooKeeper have.
-    """
-    alone = f"{settings.workload} / {settings.recipe} runs on {system}"
-    if settings.ensemble == "sim":
-        raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
-    for option in ("image", "zookeeper", "kazoo", "swarm", "server_mutant"):
-        if getattr(settings, option) is not None:
-            words = option.replace("_", "-")
-            raise UsageError(f"{alone}, so it takes no --{words}, which is for ZooKeeper")
-    nodes = settings.nodes if "nodes" in settings.fixed else SYSTEMS[system].nodes
-    return replace(settings, ensemble="docker", nodes=nodes)
-
-
-def _for_client_image(settings: RunSettings, image: str) -> RunSettings:
-    """The settings of a run whose clients are containers: on real servers.
-
-    Raises:
-        UsageError: something was asked for that only clients in Python have.
-    """
-    alone = f"the clients of {settings.workload} / {settings.recipe} run in containers of {image}"
-    if settings.ensemble == "sim":
-        raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
-    given = {
-        "kazoo": settings.kazoo is not None,
-        "handler": settings.handler != HANDLERS[0],
-        "swarm": settings.swarm is not None,
-        "usage": bool(settings.usage),
-        "server-mutant": settings.server_mutant is not None,
-    }
-    for option, is_given in given.items():
-        if is_given:
-            raise UsageError(f"{alone}, so it takes no --{option}: clients in Python do")
-    return replace(settings, ensemble="docker")
-
-
-def _check_handler(handler: str, choice: Choice) -> None:
-    if handler not in HANDLERS:
-        raise UsageError(f"unknown handler {handler!r}; there are {', '.join(HANDLERS)}")
-    if handler != HANDLERS[0] and choice.kind != "docker":
-        raise UsageError(
-            f"--handler {handler} needs real servers, as greenlets of {handler} wait in the "
-            "operating system, which cannot be simulated: leave it out, or use --ensemble docker"
-        )
-
-
-def _server_mutant(name: str | None, choice: Choice) -> ServerMutant | None:
+def _server_mutant(name: str | None) -> ServerMutant | None:
     if name is None:
         return None
     if name not in SERVER_MUTANTS:
         raise UsageError(f"unknown server mutant {name!r}; there are {', '.join(SERVER_MUTANTS)}")
-    if choice.kind != "sim":
-        raise UsageError(
-            f"--server-mutant {name} is for simulated servers: leave it out, or use --ensemble sim"
-        )
     return SERVER_MUTANTS[name]
 
 

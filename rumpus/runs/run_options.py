@@ -1,307 +1,382 @@
-"""The options of ``rumpus run``."""
+"""The options of a run: each is declared here, and nowhere else.
 
-import argparse
-import re
-from dataclasses import fields
+CONTRIBUTING.md, "A new option", says what follows from a declaration.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
-from rumpus.argument_types import (
-    add_cases,
-    add_count,
-    add_json,
-    add_runs,
-    add_seconds,
-    count,
-    name,
-    seconds,
-)
-from rumpus.harness.clients.handlers import HANDLERS
-from rumpus.harness.generators.usage import Usage
+from rumpus.harness.clients.handlers import HANDLERS, Handler
+from rumpus.harness.generators.usage import Usage, parse_usage
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
-from rumpus.nemesis.client_switch import CORNER_MODES
+from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
-from rumpus.nemesis.swarm import PROFILES
-from rumpus.runs.ensemble_choice import ENSEMBLES
-from rumpus.runs.performing import TICK_MS
-from rumpus.runs.run_settings import RunSettings
-from rumpus.runs.shard import Shard
-from rumpus.simulation.kernel.preemption import MODES
+from rumpus.nemesis.swarm import PROFILES, ProfileName
+from rumpus.option_values import (
+    Choice,
+    File,
+    Flag,
+    Function,
+    Names,
+    Seconds,
+    Text,
+    Whole,
+    WrongValue,
+)
+from rumpus.runs.ensemble_choice import ENSEMBLES, Ensemble
+from rumpus.runs.option import Option, declared_by
+from rumpus.simulation.kernel.preemption import MODES, Mode
 from rumpus.workloads.own.promise_names import NAMES
 from rumpus.workloads.registry import WORKLOADS
 
-
-def add_run_options(run: argparse.ArgumentParser) -> None:
-    """Add all options of ``rumpus run``."""
-    _add_settings(run)
-    add_runs(run)
-    add_json(run)
+TICK_MS: Final = 500
+"""The servers' ``tickTime``."""
 
 
-def add_explore_options(explore: argparse.ArgumentParser) -> None:
-    """Add all options of ``rumpus explore``."""
-    _add_settings(explore)
-    explore.set_defaults(ensemble="sim")
-    explore.add_argument(
-        "--seeds",
-        type=count(1, 10_000_000),
-        metavar="N",
-        help="end after so many seeds, of all parts (default: after the budget)",
-    )
-    explore.add_argument(
-        "--budget",
-        type=seconds(),
-        metavar="S",
-        help="end after so many seconds, without those of shrinking (default: 60)",
-    )
-    explore.add_argument(
-        "--shrink",
-        type=count(0, 1_000_000),
-        default=300,
-        metavar="N",
-        help="how many smaller runs to try for each failure; 0: keep it as it is (default: 300)",
-    )
-    explore.add_argument(
-        "--systematic",
-        type=_modes,
-        metavar="MODES",
-        help="instead of seeds: a small run with a fault at every request, reply and watch event, "
-        "or with a thread held back at every switch to one, one after the other: "
-        f"{', '.join(CORNER_MODES)}, separated by commas, or all",
-    )
-    add_count(
-        explore, "--faults", 1, 2, "faults in each run of --systematic (default: 1)", default=1
-    )
-    add_count(
-        explore,
-        "--operations",
-        1,
-        1000,
-        "operations of each client that --systematic covers (default: 3)",
-        default=3,
-    )
-    explore.add_argument(
-        "--known",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="CASE",
-        help="a failure that is accepted: it is not reported, and the search goes on behind it; "
-        "can be given several times",
-    )
-    add_cases(explore)
-    add_count(explore, "--jobs", 1, 256, "runs in parallel (default: one per processor)")
-    explore.add_argument(
-        "--dask",
-        type=name,
-        metavar="ADDRESS",
-        help="scheduler of a Dask cluster that performs the runs, such as tcp://10.0.0.1:8786 "
-        "(default: processes of this machine)",
-    )
-    explore.add_argument(
-        "--shard",
-        type=_shard,
-        metavar="I/N",
-        help="explore only part I, from 0, of N parts of the seeds; `rumpus merge` joins what "
-        "--json prints of them",
-    )
-    add_json(explore)
+class _Kinds(Names):
+    """Kinds of fault; ``none`` and ``all`` stand for lists of them."""
+
+    def read(self, text: str) -> list[str]:
+        """The kinds."""
+        kinds = [kind.strip() for kind in text.split(",")]
+        if kinds == ["none"]:
+            return []
+        if kinds == ["all"]:
+            return list(SOUND)
+        if kinds == [""]:
+            there = f"there are {', '.join(BUILT_IN)}; or none or all, by itself"
+            raise WrongValue(f"it is empty; {there}")
+        return kinds
 
 
-def _add_settings(run: argparse.ArgumentParser) -> None:
-    """Add the options that say what a run is: the fields of ``RunSettings``."""
-    run.add_argument(
-        "workload",
-        metavar="WORKLOAD",
-        help=f"{', '.join(WORKLOADS)}; or package.module:Class, a workload of your own",
-    )
-    run.add_argument(
-        "--recipe",
-        help="recipe to put under load, see `rumpus list`; or package.module:Name, a class or "
-        "function of your own that makes one from a kazoo client and a path (default: the "
-        "workload's first)",
-    )
-    run.add_argument(
-        "--promise",
-        type=_names,
-        metavar="NAMES",
-        help=f"what your own recipe promises besides what its family usually does: "
-        f"{', '.join(NAMES)}, or names of anomalies that never happen, separated by commas",
-    )
-    run.add_argument(
-        "--ensemble",
-        choices=ENSEMBLES,
-        default="auto",
-        help="where the servers run: real ones in Docker, or simulated ones on virtual time, where "
-        "a run is decided by its seed (default: auto, docker if an engine answers)",
-    )
-    add_count(run, "--nodes", 1, 9, "number of servers (default: 3)", default=3)
-    add_count(run, "--clients", 1, 100, "number of clients (default: 5)", default=5)
-    add_seconds(run, "--time-limit", 60.0, "seconds of load (default: 60)")
-    run.add_argument(
-        "--nemesis",
-        type=_kinds,
-        metavar="KINDS",
-        help="kinds of fault, separated by commas, or none, or all; see `rumpus list`; or "
-        "package.module:Class for one of your own "
-        f"(default: {', '.join(EVERYWHERE)}; on simulated servers also "
-        f"{', '.join(k for k in SIMULATED if k not in EVERYWHERE)})",
-    )
-    run.add_argument(
-        "--fault",
-        type=_names,
-        metavar="NAMES",
-        help="kinds of fault of your own that take part besides those of --nemesis: "
-        "package.module:Class, or names of your pyproject.toml, separated by commas",
-    )
-    add_seconds(
-        run,
-        "--nemesis-interval",
-        10.0,
-        "seconds from one fault to the next (default: 10, or less so that every kind occurs)",
-    )
-    add_count(
-        run, "--seed", -(2**63), 2**63 - 1, "seed of every random choice (default: a new one)"
-    )
-    run.add_argument(
-        "--plan",
-        type=Path,
-        metavar="FILE",
-        help="file with the faults to inject, instead of random ones: plan.json of a run",
-    )
-    run.add_argument(
-        "--swarm",
-        nargs="?",
-        const="normal",
-        choices=tuple(PROFILES),
-        help="draw faults that overlap, and what is not given: clients, servers, session timeout "
-        "and usage, another selection for each seed (default: no; without a profile: normal)",
-    )
-    run.add_argument(
-        "--usage",
-        metavar="NAME=VALUE,...",
-        help=f"how clients use the recipe: {', '.join(Usage.__struct_fields__)} "
-        "(docs/simulation.md; default: as the workload's script says)",
-    )
-    run.add_argument(
-        "--preemption",
-        choices=("auto", *MODES),
-        default="auto",
-        help="when simulated threads may be preempted: never, and the one that is ready first runs "
-        "first (none); when they block (blocking); also at operations of locks, clocks and sockets "
-        "(primitives); also at any line of code (lines) (default: auto, drawn from the seed)",
-    )
-    run.add_argument(
-        "--server-mutant",
-        metavar="NAME",
-        help="run simulated servers with one known mistake, see `rumpus list` (default: none)",
-    )
-    run.add_argument(
-        "--image", type=name, help="Docker image of the servers (default: one that rumpus builds)"
-    )
-    run.add_argument(
-        "--zookeeper",
-        type=name,
-        metavar="VERSION",
-        help="version of ZooKeeper that real servers have; its image is built when it is missing; "
-        f"3.9 means the newest 3.9: {', '.join(DEBIAN_RELEASES)} (default: {USUAL_VERSION})",
-    )
-    run.add_argument(
-        "--kazoo",
-        type=name,
-        metavar="VERSION|PATH",
-        help="kazoo that the clients run with: a version, which pip installs once into a cache, or "
-        "a directory: a checkout, or one with the package kazoo in it (default: the installed one)",
-    )
-    run.add_argument(
-        "--handler",
-        choices=HANDLERS,
-        default=HANDLERS[0],
-        help="what the clients' threads are, and so kazoo's handler: threads, or greenlets of "
-        "gevent or eventlet, which must be installed; those run on real servers only "
-        "(default: threading)",
-    )
-    run.add_argument(
-        "--fencing",
-        action="store_true",
-        help="let the protected resource refuse stale fencing tokens",
-    )
-    add_seconds(
-        run,
-        "--session-timeout",
-        2.0,
-        "ZooKeeper session timeout in seconds (default: 2)",
-        # Servers grant session timeouts of 2 to 20 ticks.
-        within=(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
-    )
-    add_seconds(
-        run,
-        "--action-time",
-        0.0,
-        "seconds that half of the holders' actions take, from the look whether the lock is still "
-        "held to the effect (default: 0)",
-        within=(0, 30),
-    )
-    add_seconds(
-        run,
-        "--guard",
-        0.0,
-        "seconds of validity that must be left for an action to begin; for recipes that know how "
-        "long they hold (default: 0)",
-        within=(0, 30),
-    )
-    run.add_argument("--strict", action="store_true", help="hazards make the run a violation, too")
-    run.add_argument(
-        "--private",
-        type=_names,
-        metavar="PACKAGES",
-        help="packages of which each simulated client gets its own copy, besides those that are "
-        "found to use time, threads, sockets or random numbers",
-    )
-    run.add_argument(
-        "--shared",
-        type=_names,
-        metavar="PACKAGES",
-        help="packages that all simulated clients share, whatever is found",
-    )
-    # What is not given is None: the project's defaults come before those of ``RunSettings``.
-    run.set_defaults(**dict.fromkeys((field.name for field in fields(RunSettings)), None))
+class _Usage(Text):
+    """A usage, as ``parse_usage`` reads it."""
+
+    def checked(self, value: Any) -> str:
+        """The usage in words."""
+        words = super().checked(value)
+        try:
+            parse_usage(words)
+        except ValueError as error:
+            raise WrongValue(f"{words}: {error}") from error
+        return words
 
 
-def _shard(text: str) -> Shard:
-    """A part of an exploration, by its words on the command line."""
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    if found is None or int(found[1]) >= int(found[2]):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of 0/N, 1/N, ... of N parts")
-    return Shard(int(found[1]), int(found[2]))
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a run: those of ``rumpus run``, and the arguments of ``rumpus.run``."""
+
+    workload: Annotated[
+        Any,
+        Option(
+            words=f"{', '.join(WORKLOADS)}; or package.module:Class, a workload of your own",
+            in_python="what the clients do: the name of a workload (`rumpus list`), or a subclass "
+            "of `rumpus.Workload`. Options that are left out have the defaults of your "
+            "`pyproject.toml` for it (docs/configuration.md), or else these",
+            values=Text(),
+            refers="workload",
+            metavar="WORKLOAD",
+            in_project=False,
+        ),
+    ]
+    recipe: Annotated[
+        Any,
+        Option(
+            words="recipe to put under load, see `rumpus list`; or package.module:Name, a class or "
+            "function of your own that makes one from a kazoo client and a path",
+            in_python="what they use: the name of one of the workload's recipes, or a class or "
+            "function of your own, which is called with a started kazoo client and a path. It must "
+            "be importable (at the top of its module)",
+            usual="the workload's first",
+            values=Text(blank=True),  # a workload of your own may have no recipes
+            refers="recipe",
+            in_project=False,
+        ),
+    ] = None
+    _: KW_ONLY
+    promises: Annotated[
+        Collection[str],
+        Option(
+            words="what your own recipe promises besides what its family usually does: "
+            f"{', '.join(NAMES)}, or names of anomalies that never happen, separated by commas",
+            in_python="what a recipe of your own promises besides what its family usually does: "
+            "names such as `fifo`, or of anomalies",
+            values=Names(),
+            spelled="promise",
+            in_project=False,
+        ),
+    ] = ()
+    ensemble: Annotated[
+        Ensemble,
+        Option(
+            words="where the servers run: real ones in Docker, or simulated ones on virtual time, "
+            "where a run is decided by its seed",
+            usual="auto, docker if an engine answers",
+            in_python="`sim`: simulated servers on virtual time; `docker`: real ones; `auto`: real "
+            "ones if a Docker engine answers",
+            values=Choice(ENSEMBLES),
+        ),
+    ] = "auto"
+    nodes: Annotated[int, Option(words="number of servers", values=Whole(1, 9))] = 3
+    clients: Annotated[int, Option(words="number of clients", values=Whole(1, 100))] = 5
+    time_limit: Annotated[
+        float | None,
+        Option(
+            words="seconds of load",
+            in_python="seconds of load of each run; 20 in the simulation, 60 on real servers",
+            values=Seconds(),
+        ),
+    ] = None
+    nemesis: Annotated[
+        Sequence[str | type[Fault[Any]]] | None,
+        Option(
+            words="kinds of fault, separated by commas, or none, or all; see `rumpus list`; or "
+            "package.module:Class for one of your own",
+            usual=f"{', '.join(EVERYWHERE)}; on simulated servers also "
+            f"{', '.join(kind for kind in SIMULATED if kind not in EVERYWHERE)}",
+            in_python="kinds of fault, names or subclasses of `rumpus.Fault`; None for the usual "
+            "ones, [] for none",
+            values=_Kinds(),
+            metavar="KINDS",
+            refers="fault",
+            in_case=False,
+        ),
+    ] = None
+    fault: Annotated[
+        Sequence[str | type[Fault[Any]]],
+        Option(
+            words="kinds of fault of your own that take part besides those of --nemesis: "
+            "package.module:Class, or names of your pyproject.toml, separated by commas",
+            in_python="kinds of fault of your own that take part besides those of `nemesis`: names "
+            "or subclasses of `rumpus.Fault`",
+            values=Names(),
+            refers="fault",
+            in_project=False,
+        ),
+    ] = ()
+    nemesis_interval: Annotated[
+        float,
+        Option(
+            words="seconds from one fault to the next",
+            usual="10, or less so that every kind occurs",
+            in_python="seconds from one fault to the next, or less so that every kind occurs",
+            values=Seconds(),
+            in_case=False,
+        ),
+    ] = 10.0
+    seed: Annotated[
+        int | None,
+        Option(
+            words="seed of every random choice",
+            usual="a new one",
+            in_python="the first seed",
+            values=Whole(-(2**63), 2**63 - 1),
+            in_case=False,
+        ),
+    ] = None
+    plan: Annotated[
+        str | Path | None,
+        Option(
+            words="file with the faults to inject, instead of random ones: plan.json of a run",
+            values=File(),
+            excludes=("nemesis",),
+            in_project=False,
+            in_case=False,
+        ),
+    ] = None
+    swarm: Annotated[
+        ProfileName | None,
+        Option(
+            words="draw faults that overlap, and what is not given: clients, servers, session "
+            "timeout and usage, another selection for each seed",
+            usual="no; without a profile: normal",
+            in_python="draw faults that overlap, and another number of clients and servers, "
+            "session timeout and usage for each seed; what differs from its default is not drawn",
+            values=Choice(tuple(PROFILES)),
+            bare="normal",
+            needs={"zookeeper": "", "python": ""},
+            in_case=False,
+        ),
+    ] = None
+    usage: Annotated[
+        str,
+        Option(
+            words=f"how clients use the recipe: {', '.join(Usage.__struct_fields__)} "
+            "(docs/simulation.md; default: as the workload's script says)",
+            in_python="how clients use the recipe, `name=value` separated by commas "
+            "(docs/simulation.md)",
+            values=_Usage(),
+            metavar="NAME=VALUE,...",
+            needs={"python": ""},
+            special=True,
+        ),
+    ] = ""
+    preemption: Annotated[
+        Literal["auto"] | Mode,
+        Option(
+            words="when simulated threads may be preempted: never, and the one that is ready first "
+            "runs first (none); when they block (blocking); also at operations of locks, clocks "
+            "and sockets (primitives); also at any line of code (lines)",
+            usual="auto, drawn from the seed",
+            in_python="when simulated threads may be preempted; `auto`: drawn from the seed",
+            values=Choice(("auto", *MODES)),
+            needs={
+                "sim": "simulated runs, as nobody but the system decides when real threads are "
+                "preempted"
+            },
+        ),
+    ] = "auto"
+    server_mutant: Annotated[
+        str | None,
+        Option(
+            words="run simulated servers with one known mistake, see `rumpus list`",
+            usual="none",
+            values=Text(),
+            metavar="NAME",
+            needs={"sim": "simulated servers", "zookeeper": "", "python": ""},
+        ),
+    ] = None
+    image: Annotated[
+        str | None,
+        Option(
+            words="Docker image of the servers",
+            usual="one that rumpus builds",
+            values=Text(),
+            needs={"docker": "simulated servers have no image", "zookeeper": ""},
+        ),
+    ] = None
+    zookeeper: Annotated[
+        str | None,
+        Option(
+            words="version of ZooKeeper that real servers have; its image is built when it is "
+            f"missing; 3.9 means the newest 3.9: {', '.join(DEBIAN_RELEASES)}",
+            usual=USUAL_VERSION,
+            values=Text(),
+            metavar="VERSION",
+            needs={
+                "docker": f"simulated servers behave as ZooKeeper {USUAL_VERSION}",
+                "zookeeper": "",
+            },
+            excludes=("image",),
+        ),
+    ] = None
+    kazoo: Annotated[
+        str | Path | None,
+        Option(
+            words="kazoo that the clients run with: a version, which pip installs once into a "
+            "cache, or a directory: a checkout, or one with the package kazoo in it",
+            usual="the installed one",
+            values=Text(),
+            metavar="VERSION|PATH",
+            needs={"zookeeper": "", "python": ""},
+        ),
+    ] = None
+    handler: Annotated[
+        Handler,
+        Option(
+            words="what the clients' threads are, and so kazoo's handler: threads, or greenlets of "
+            "gevent or eventlet, which must be installed; those run on real servers only",
+            values=Choice(HANDLERS),
+            needs={
+                "docker": "greenlets wait in the operating system, which cannot be simulated",
+                "python": "",
+            },
+        ),
+    ] = HANDLERS[0]
+    fencing: Annotated[
+        bool,
+        Option(words="let the protected resource refuse stale fencing tokens", values=Flag()),
+    ] = False
+    session_timeout: Annotated[
+        float,
+        Option(
+            words="ZooKeeper session timeout in seconds",
+            # Servers grant session timeouts of 2 to 20 ticks.
+            values=Seconds(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
+            special=True,
+        ),
+    ] = 2.0
+    action_time: Annotated[
+        float,
+        Option(
+            words="seconds that half of the holders' actions take, from the look whether the lock "
+            "is still held to the effect",
+            values=Seconds(0, 30),
+            special=True,
+        ),
+    ] = 0.0
+    guard: Annotated[
+        float,
+        Option(
+            words="seconds of validity that must be left for an action to begin; for recipes that "
+            "know how long they hold",
+            values=Seconds(0, 30),
+            special=True,
+        ),
+    ] = 0.0
+    strict: Annotated[
+        bool, Option(words="hazards make the run a violation, too", values=Flag())
+    ] = False
+    private: Annotated[
+        Sequence[str],
+        Option(
+            words="packages of which each simulated client gets its own copy, besides those that "
+            "are found to use time, threads, sockets or random numbers",
+            values=Names(),
+            metavar="PACKAGES",
+            in_project=False,  # the table has them for all workloads
+        ),
+    ] = ()
+    shared: Annotated[
+        Sequence[str],
+        Option(
+            words="packages that all simulated clients share, whatever is found",
+            values=Names(),
+            metavar="PACKAGES",
+            in_project=False,
+        ),
+    ] = ()
+    runs: Annotated[
+        str | Path,
+        Option(
+            words="where runs are kept",
+            values=File(),
+            metavar="DIR",
+            in_case=False,
+        ),
+    ] = "runs"
 
 
-def _names(text: str) -> list[str]:
-    return [name for each in text.split(",") if (name := each.strip())]
+def _nothing(line: str) -> None:
+    """Take a line, and do nothing with it."""
 
 
-def _kinds(text: str) -> list[str]:
-    kinds = [kind.strip() for kind in text.split(",")]
-    if kinds == ["none"]:
-        return []
-    if kinds == ["all"]:
-        return list(SOUND)
-    if kinds == [""]:
-        there = f"there are {', '.join(BUILT_IN)}; or none or all, by itself"
-        raise argparse.ArgumentTypeError(f"it is empty; {there}")
-    return kinds
+@dataclass(frozen=True)
+class TrialOptions(RunOptions):
+    """The arguments of ``rumpus.run``: the options of each run, and those of all together."""
+
+    _: KW_ONLY
+    ensemble: Ensemble = "sim"
+    seed: int = 0
+    seeds: Annotated[
+        int,
+        Option(
+            words="how many runs to perform, each with the next seed; the first that breaks a "
+            "promise is the last",
+            values=Whole(1, 10_000_000),
+        ),
+    ] = 1
+    keep: Annotated[
+        bool,
+        Option(words="whether to keep the files of runs that broke no promise, too", values=Flag()),
+    ] = False
+    say: Annotated[
+        Callable[[str], None],
+        Option(words="called with a line for every step", values=Function(), in_project=False),
+    ] = _nothing
 
 
-def _modes(text: str) -> list[str]:
-    """Names of ``CORNER_MODES``, separated by commas; ``all`` means all.
-
-    Raises:
-        argparse.ArgumentTypeError: there is no such mode.
-    """
-    named = [each.strip() for each in text.split(",")]
-    if named == ["all"]:
-        return list(CORNER_MODES)
-    if unknown := [name for name in named if name not in CORNER_MODES]:
-        raise argparse.ArgumentTypeError(
-            f"there is no {', '.join(unknown)}; there are {', '.join(CORNER_MODES)}, and all"
-        )
-    return named
+TRIAL_OPTIONS: Final = declared_by(TrialOptions)
+"""The options by name, as ``rumpus.run`` has them."""

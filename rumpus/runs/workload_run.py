@@ -1,6 +1,6 @@
 """A run of a workload, as the harness performs it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,6 @@ def workload_run(
     context: WorkloadContext,
     *,
     time_limit: float,
-    promised: Sequence[str] = (),
     library: Path | None = None,
     handler: str = HANDLERS[0],
     fencing: bool = False,
@@ -33,7 +32,6 @@ def workload_run(
         recipe: the name of the recipe that they use; ``context.recipe`` is its class.
         context: as for the workload's generators, but for ``until``, which the harness sets.
         time_limit: how long the load lasts, in seconds.
-        promised: names of what a recipe of another repository promises.
         library: a directory that has the clients' kazoo; None: the installed one.
         handler: the handler of the clients' kazoo, one of ``HANDLERS``.
         fencing: whether the witness checks tokens.
@@ -42,7 +40,7 @@ def workload_run(
     return Run(
         clients=ClientSpec(
             workload.build,
-            workload.options(recipe, context.clients, promised, context.usage),
+            workload.options(recipe, context.clients, context.recipe, context.usage),
             context.session_timeout,
             library,
             handler,

@@ -14,7 +14,9 @@ def test_greenlets_are_not_simulated(tmp_path):
 
 
 def test_a_handler_that_kazoo_does_not_have(tmp_path):
-    with pytest.raises(UsageError, match="unknown handler 'asyncio'; there are threading, gevent"):
+    with pytest.raises(
+        UsageError, match="handler: there is no 'asyncio'; there are threading, gevent"
+    ):
         run("lock", handler="asyncio", runs=tmp_path)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rumpus.project_names import make_names
-from rumpus.project_settings import Defaults, ProjectSettings, RecipeEntry
+from rumpus.project_settings import ProjectSettings, RecipeEntry
 from rumpus.usage_error import UsageError
 
 FILE = Path("/somewhere/pyproject.toml")
@@ -17,8 +17,8 @@ PROJECT = ProjectSettings(
     models={"max": "shop.models:Max"},
     recipes={"mine": RecipeEntry(workload="lock", recipe="shop.locks:Mine", promises=("fifo",))},
     private=("one",),
-    defaults=Defaults(time_limit=30, nemesis=("kill", "flap"), nodes=5),
-    by_workload={"shop": Defaults(time_limit=40)},
+    defaults={"time_limit": 30, "nemesis": ["kill", "flap"], "nodes": 5},
+    by_workload={"shop": {"time_limit": 40}},
 )
 
 
@@ -36,9 +36,9 @@ def settings_of(project=PROJECT, points=(), **given):
 
 
 def test_names_become_references():
-    settings = settings_of(workload="lock", recipe="mine", promise=["tokens"])
+    settings = settings_of(workload="lock", recipe="mine", promises=["tokens"])
     assert (settings.workload, settings.recipe) == ("lock", "shop.locks:Mine")
-    assert settings.promise == ["fifo", "tokens"]
+    assert settings.promises == ["fifo", "tokens"]
     assert settings_of(workload="shop").workload == "shop.trials:Shop"
     assert make_names(PROJECT, []).model("max") == "shop.models:Max"
     assert make_names(PROJECT, []).model("register") == "register"
@@ -51,7 +51,7 @@ def test_a_recipe_of_another_workload_is_not_meant():
 def test_defaults_come_after_what_is_given_and_before_the_usual():
     settings = settings_of(workload="shop", nodes=3)
     assert (settings.nodes, settings.time_limit, settings.clients) == (3, 40, 5)
-    assert settings.private == ("one",)
+    assert settings.private == ["one"]
     assert (settings.nemesis, settings.fault) == (["kill"], ["shop.faults:Flap"])
 
 
@@ -92,7 +92,7 @@ def test_an_unknown_name_is_refused_with_those_there_are(given, words):
         ({"models": {"register": "a:B"}}, "models.register"),
         ({"recipes": {"fair": RecipeEntry(workload="lock", recipe="a:B")}}, "recipes.fair"),
         ({"recipes": {"x": RecipeEntry(workload="teapot", recipe="a:B")}}, "recipes.x"),
-        ({"by_workload": {"teapot": Defaults()}}, "defaults.teapot"),
+        ({"by_workload": {"teapot": {}}}, "defaults.teapot"),
     ],
 )
 def test_a_projects_name_that_cannot_be_is_refused_by_key(more, key):

@@ -62,10 +62,10 @@ def test_everything_is_read(project):
     assert settings.models == {"max": "shop.models:Max"}
     mine = settings.recipes["mine"]
     assert (mine.workload, mine.recipe, mine.promises) == ("lock", "shop.locks:Mine", ("fifo",))
-    assert settings.defaults_of("shop") == {"time_limit": 30, "nemesis": ("kill", "pause")}
+    assert settings.defaults_of("shop") == {"time_limit": 30, "nemesis": ["kill", "pause"]}
     assert settings.defaults_of("lock") == {
         "time_limit": 40,
-        "nemesis": ("kill", "pause"),
+        "nemesis": ["kill", "pause"],
         "seeds": 20,
     }
 
@@ -76,8 +76,16 @@ def test_everything_is_read(project):
         ("[tool", "not TOML", "Expected"),
         ("[tool]\nrumpus = 3", "tool.rumpus", "Expected `object`, got `int`"),
         ("[tool.rumpus]\nfoo = 1", "tool.rumpus", "unknown field `foo`; the keys are recipes"),
-        ("[tool.rumpus.defaults]\nnodes = 'a'", "tool.rumpus.defaults.nodes", "got `str`"),
-        ("[tool.rumpus.defaults]\nnodes = 10", "tool.rumpus.defaults.nodes", "<= 9"),
+        (
+            "[tool.rumpus.defaults]\nnodes = 'a'",
+            "tool.rumpus.defaults.nodes",
+            "'a' is not a whole number",
+        ),
+        (
+            "[tool.rumpus.defaults]\nnodes = 10",
+            "tool.rumpus.defaults.nodes",
+            "10 is not from 1 to 9",
+        ),
         ("[tool.rumpus.defaults]\ntime_limit = 1", "tool.rumpus.defaults", "time-limit"),
         ("[tool.rumpus.defaults.lock]\nx = 1", "tool.rumpus.defaults.lock", "`x`; the keys are"),
         ("[tool.rumpus.recipes]\nm = 'a:b'", "tool.rumpus.recipes.m", "got `str`"),

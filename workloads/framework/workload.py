@@ -243,25 +243,47 @@ class Workload(ABC):
             MissingLibrary: it is for other servers, and the library for these is not installed.
             ValueError: a promise is unknown.
         """
+        found = cls._found(name)
+        if cls._is_entered(name):
+            if not promised:
+                kind: type[Recipe] = found
+                return kind
+            promises = with_names(found.promises, promised, cls._kinds())
+        else:
+            promises = cls.adapter.promises_of(
+                found, name, cls._usual_promises(), promised, cls._kinds()
+            )
+        return cls._promising(name, found, promises)
+
+    @classmethod
+    def _is_entered(cls, name: str) -> bool:
+        """Whether the catalogues have a recipe of this name that needs no adapter."""
+        entry = cls.catalogue.get(name)
+        complete = isinstance(entry, CatalogueEntry) and _is_complete(entry.recipe)
+        return complete or name in cls.elsewhere
+
+    @classmethod
+    def _found(cls, name: str) -> Any:
+        """The class or function that a recipe's name stands for; raises as ``recipe_of``."""
         if name in cls.elsewhere:
             return cls.elsewhere[name].load()
-        found = cls.catalogue.get(name)
-        if isinstance(found, CatalogueEntry):
-            kind: type[Recipe] = found.recipe
-            if _is_complete(kind):
-                if not promised:
-                    return kind
-                more = with_names(kind.promises, promised, cls._kinds())
-                return type(kind.__name__, (kind,), {"promises": more})
-            found = kind
-        if found is None and not is_reference(name):
-            raise NotFound(
-                f"unknown recipe {name!r} of workload {cls.name}; there are "
-                f"{', '.join([*cls.catalogue, *cls.elsewhere]) or 'none'}; or package.module:Name "
-                "for one of your own"
-            )
-        factory = referred(name) if found is None else found
-        return cls.adapter.of(factory, name, cls._usual_promises(), promised, cls._kinds())
+        entry = cls.catalogue.get(name)
+        if entry is not None:
+            return entry.recipe if isinstance(entry, CatalogueEntry) else entry
+        if is_reference(name):
+            return referred(name)
+        raise NotFound(
+            f"unknown recipe {name!r} of workload {cls.name}; there are "
+            f"{', '.join([*cls.catalogue, *cls.elsewhere]) or 'none'}; or package.module:Name "
+            "for one of your own"
+        )
+
+    @classmethod
+    def _promising(cls, name: str, found: Any, promises: Promises) -> type[Recipe]:
+        """The class of a recipe that was found by its name, and promises this."""
+        if cls._is_entered(name):
+            return type(found.__name__, (found,), {"promises": promises})
+        return cls.adapter.promising(found, promises)
 
     @classmethod
     def _kinds(cls) -> frozenset[str]:
@@ -281,21 +303,47 @@ class Workload(ABC):
         return replace(usual, prevents=prevents)
 
     def options(
-        self, recipe: str, clients: int, promised: Sequence[str] = (), usage: Usage = USUAL
+        self,
+        recipe: str,
+        clients: int,
+        kind: type[Recipe] | None = None,
+        usage: Usage = USUAL,
     ) -> dict[str, Any]:
-        """The arguments of ``builder`` in a client's process."""
-        more: dict[str, Any] = {"promised": list(promised)} if promised else {}
+        """The arguments of ``builder`` in a client's process, as plain data.
+
+        Args:
+            recipe: the recipe's name.
+            clients: how many clients there are.
+            kind: the recipe's class; None: what a client finds by the name.
+            usage: how clients use the recipe.
+        """
+        more: dict[str, Any] = {}
+        if kind is not None and not (self._is_entered(recipe) and kind is self._found(recipe)):
+            more["promises"] = msgspec.to_builtins(kind.promises)
         if usage != USUAL:
             more["usage"] = usage_words(usage)
         return {"recipe": recipe, "clients": clients, "path": self.path, **more}
 
     @classmethod
     def builder(
-        cls, *, recipe: str, clients: int, path: str, promised: Sequence[str] = (), usage: str = ""
+        cls,
+        *,
+        recipe: str,
+        clients: int,
+        path: str,
+        promises: Mapping[str, Any] | None = None,
+        usage: str = "",
     ) -> Callable[[ClientContext], OpenClient]:
-        """A function that makes the client's side, for use in the client's process."""
+        """A function that makes the client's side, for use in the client's process.
+
+        A class cannot be passed to that process: the recipe's name is, and what it promises.
+        """
         workload = cls(clients=clients, path=path)
-        kind = cls.recipe_of(recipe, promised)
+        if promises is None:
+            kind = cls.recipe_of(recipe)
+        else:
+            known = msgspec.convert(promises, Promises)
+            kind = cls._promising(recipe, cls._found(recipe), known)
         rest = REST_S if is_reference(recipe) else 0.0
         if not usage:
             return lambda context: OpenClient(workload, workload.open(kind, context), rest)

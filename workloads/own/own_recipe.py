@@ -222,7 +222,19 @@ class OwnRecipe:
         promised: Sequence[str] = (),
         kinds: Collection[str] = frozenset(),
     ) -> type[Self]:
-        """The recipe's class.
+        """The recipe's class; arguments and errors are those of ``promises_of``."""
+        return cls.promising(factory, cls.promises_of(factory, reference, usual, promised, kinds))
+
+    @classmethod
+    def promises_of(
+        cls,
+        factory: Any,
+        reference: str,
+        usual: Promises,
+        promised: Sequence[str] = (),
+        kinds: Collection[str] = frozenset(),
+    ) -> Promises:
+        """What is judged of a recipe that a user's class or function makes.
 
         Args:
             factory: the user's class or function.
@@ -245,12 +257,17 @@ class OwnRecipe:
             )
         promises = cls._promised(factory, usual, promised, kinds)
         derived = cls.derived(factory, promises)
+        return replace(promises, notes=" ".join([promises.notes, *derived]).strip())
+
+    @classmethod
+    def promising(cls, factory: Any, promises: Promises) -> type[Self]:
+        """The recipe's class, of a user's class or function whose promises are known."""
         return type(
             f"{cls.__name__}Of{getattr(factory, '__name__', 'Object')}",
             (cls,),
             {
                 "factory": staticmethod(factory),
-                "promises": replace(promises, notes=" ".join([promises.notes, *derived]).strip()),
+                "promises": promises,
                 **cls.attributes_of(factory),
             },
         )

@@ -104,7 +104,10 @@ def test_a_mistake_that_needs_a_usage_shows_with_it_only(tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--swarm", "mild"], "invalid choice: 'mild'"),
+        (
+            ["--swarm", "mild"],
+            "argument --swarm: there is no 'mild'; there are light, normal, brutal",
+        ),
         (["--usage", "hurry=1"], "unknown usage 'hurry'"),
         (["--swarm", "--time-limit", "0.5"], "leave no time for faults"),
     ],

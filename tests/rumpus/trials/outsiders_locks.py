@@ -141,3 +141,11 @@ class ComputesForEver(MendedLock):
     def acquire(self, timeout):
         while timeout:
             pass
+
+
+class Rebound(MendedLock):
+    """Its module has something else by its name."""
+
+
+ReboundBefore = Rebound
+Rebound = WrongLock

@@ -112,6 +112,7 @@ def test_classes_in_classes_are_found(put_on_trial):
     ("recipe", "words"),
     [
         (locks.WithoutRelease, "lacks `release()`"),
+        (locks.ReboundBefore, "outsiders_locks:Rebound is another object than the one that was"),
         (lambda *_: None, "inside a function"),
         (locks.MendedLock(None, "/"), "no class and no function"),
         ("nowhere:Lock", "'nowhere' cannot be imported"),
@@ -130,7 +131,7 @@ def test_what_is_no_recipe_is_refused(put_on_trial, recipe, words, tmp_path, mon
 
 
 def test_other_wrong_arguments_are_refused(put_on_trial):
-    with pytest.raises(UsageError, match="at least one run"):
+    with pytest.raises(UsageError, match="seeds: 0 is not from 1 to"):
         put_on_trial(locks.MendedLock, seeds=0)
     with pytest.raises(UsageError, match="unknown promise 'speed'"):
         put_on_trial(locks.MendedLock, promises=["speed"])

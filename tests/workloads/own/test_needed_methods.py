@@ -1,6 +1,7 @@
 """What each family needs of a class is told at once, by name."""
 
 import inspect
+import json
 from functools import partial
 
 import pytest
@@ -157,3 +158,27 @@ def test_sessions_are_judged_where_nobody_says_which_znodes_own(family):
     """Without a line there is no view of the servers, and who holds together is undecided."""
     recipe = WORKLOADS[family].recipe_of(f"{__name__}:Anything")
     assert recipe.line("/x") == Line(kind="unknown", path="/x")
+
+
+@pytest.mark.parametrize(
+    ("name", "promised"), [(f"{__name__}:Anything", ("fifo",)), ("kazoo-bare", ("liveness",))]
+)
+def test_a_client_is_told_what_the_recipe_promises(name, promised, monkeypatch):
+    """What is judged is worked out once, in the control process, not by each client again."""
+    workload = WORKLOADS["lock"]
+    kind = workload.recipe_of(name, promised)
+    options = json.loads(json.dumps(workload.options(name, 3, kind)))
+    monkeypatch.setattr(type(workload), "recipe_of", None)
+    opened = []
+    monkeypatch.setattr(type(workload), "open", lambda _self, recipe, _: opened.append(recipe))
+    workload.builder(**options)(None)
+    (theirs,) = opened
+    assert theirs.promises == kind.promises
+    assert theirs.line("/x") == kind.line("/x")
+
+
+def test_a_recipe_of_rumpus_promises_what_its_class_says():
+    workload = WORKLOADS["lock"]
+    options = workload.options("fair", 3, workload.recipe_of("fair"))
+    assert options == workload.options("fair", 3)
+    assert "promises" not in options

@@ -1,0 +1,233 @@
+"""The values that an option may have: read from text, or given as they are, and checked.
+
+What is wrong with a value is a ``WrongValue``. Its words follow the option's name as it is spelled
+where the value was given: ``--clients: 101 is not from 1 to 100``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+SHORTEST_S: Final = 0.001
+LONGEST_S: Final = 10_000_000
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+
+
+class WrongValue(ValueError):  # noqa: N818 - says what it is
+    """A value that an option cannot have, in words that follow the option's name."""
+
+
+class Values(ABC, Generic[T]):
+    """A kind of values.
+
+    Attributes:
+        metavar: stands for a value in a command's usage; None: the option's name does.
+    """
+
+    metavar: ClassVar[str | None] = None
+
+    @property
+    @abstractmethod
+    def described(self) -> str:
+        """In a few words, in Markdown, which values there are."""
+
+    @abstractmethod
+    def checked(self, value: Any) -> T:
+        """A value that a program or a file gives, as a run takes it.
+
+        Raises:
+            WrongValue: it is none of these.
+        """
+
+    def read(self, text: str) -> T:
+        """The value that a text on the command line stands for.
+
+        Raises:
+            WrongValue: it is none of these.
+        """
+        return self.checked(text)
+
+
+@dataclass(frozen=True)
+class Whole(Values[int]):
+    """Whole numbers from ``least`` to ``most``."""
+
+    least: int
+    most: int
+    metavar = "N"
+
+    @property
+    def described(self) -> str:
+        """``1 to 9``; a range that holds every number that a computer has is not told."""
+        far = self.most >= 2**63 - 1
+        return "a whole number" if far else f"{self.least} to {self.most}"
+
+    def read(self, text: str) -> int:
+        """The number that a text says."""
+        try:
+            number = int(text)
+        except ValueError:
+            raise WrongValue(f"{text!r} is not a whole number") from None
+        return self.checked(number)
+
+    def checked(self, value: Any) -> int:
+        """The number, if it is one of these."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise WrongValue(f"{value!r} is not a whole number")
+        if not self.least <= value <= self.most:
+            raise WrongValue(f"{value} is not from {self.least} to {self.most}")
+        return value
+
+
+@dataclass(frozen=True)
+class Seconds(Values[float]):
+    """Times from ``least`` to ``most`` seconds; text may have a unit: ``90s``, ``1.5m``, ``2h``."""
+
+    least: float = SHORTEST_S
+    most: float = LONGEST_S
+    metavar = "S"
+
+    @property
+    def described(self) -> str:
+        """``1 to 10 seconds``; the range that all times have is not told."""
+        usual = (self.least, self.most) == (SHORTEST_S, LONGEST_S)
+        return "seconds" if usual else f"{self.least:g} to {self.most:g} seconds"
+
+    def read(self, text: str) -> float:
+        """The seconds that a text says."""
+        unit = _UNITS_S.get(text[-1:])
+        try:
+            seconds = float(text) if unit is None else float(text[:-1]) * unit
+        except ValueError:
+            raise WrongValue(f"{text!r} is not a number of seconds") from None
+        return self._within(seconds, text)
+
+    def checked(self, value: Any) -> float:
+        """The seconds, if they are in the range."""
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise WrongValue(f"{value!r} is not a number of seconds")
+        return self._within(float(value), f"{value}")
+
+    def _within(self, seconds: float, said: str) -> float:
+        if not self.least <= seconds <= self.most:
+            raise WrongValue(f"{said} is not from {self.least:g} to {self.most:g} seconds")
+        return seconds
+
+
+@dataclass(frozen=True)
+class Choice(Values[str]):
+    """A few words."""
+
+    words: Sequence[str]
+
+    @property
+    def described(self) -> str:
+        """The words."""
+        return ", ".join(f"`{word}`" for word in self.words)
+
+    def checked(self, value: Any) -> str:
+        """The word, if it is one of these."""
+        if not isinstance(value, str) or value not in self.words:
+            raise WrongValue(f"there is no {value!r}; there are {', '.join(self.words)}")
+        return value
+
+
+@dataclass(frozen=True)
+class Flag(Values[bool]):
+    """Whether something is so. On the command line the option alone says yes."""
+
+    @property
+    def described(self) -> str:
+        """Words of its own."""
+        return "yes or no"
+
+    def checked(self, value: Any) -> bool:
+        """The truth value."""
+        if not isinstance(value, bool):
+            raise WrongValue(f"{value!r} is neither true nor false")
+        return value
+
+
+@dataclass(frozen=True)
+class Text(Values[str]):
+    """Any text; ``blank``: whether it may be blank."""
+
+    blank: bool = False
+
+    @property
+    def described(self) -> str:
+        """Words of its own."""
+        return "text"
+
+    def checked(self, value: Any) -> str:
+        """The text; of a path, its words."""
+        if not isinstance(value, str | Path):
+            raise WrongValue(f"{value!r} is no text")
+        if not self.blank and not str(value).strip():
+            raise WrongValue("it is empty")
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Names(Values[list[str]]):
+    """Names, in any number; text has them separated by commas."""
+
+    metavar = "NAMES"
+
+    @property
+    def described(self) -> str:
+        """Words of its own."""
+        return "names"
+
+    def read(self, text: str) -> list[str]:
+        """The names."""
+        return [name for each in text.split(",") if (name := each.strip())]
+
+    def checked(self, value: Any) -> list[str]:
+        """The names."""
+        if isinstance(value, str):
+            return self.read(value)
+        if isinstance(value, list | tuple | set | frozenset):
+            if not_text := [each for each in value if not isinstance(each, str)]:
+                raise WrongValue(f"{not_text[0]!r} is no name")
+            return list(value)
+        raise WrongValue(f"{value!r} is not a list of names")
+
+
+@dataclass(frozen=True)
+class File(Values[Path]):
+    """A file or a directory, which need not exist."""
+
+    metavar = "FILE"
+
+    @property
+    def described(self) -> str:
+        """Words of its own."""
+        return "a path"
+
+    def checked(self, value: Any) -> Path:
+        """The path."""
+        if not isinstance(value, str | Path) or not str(value):
+            raise WrongValue(f"{value!r} is no path")
+        return Path(value)
+
+
+@dataclass(frozen=True)
+class Function(Values[Callable[..., Any]]):
+    """Something to call."""
+
+    @property
+    def described(self) -> str:
+        """Words of its own."""
+        return "a function"
+
+    def checked(self, value: Any) -> Callable[..., Any]:
+        """The function."""
+        if not callable(value):
+            raise WrongValue(f"{value!r} is no function")
+        function: Callable[..., Any] = value
+        return function

@@ -1,0 +1,91 @@
+"""Which options a run can have: what its servers and its clients are decides that.
+
+An option's declaration says what it needs (``Option.needs``) and what it excludes. A run that
+cannot have an option is refused; the message says what to leave out.
+"""
+
+from dataclasses import replace
+
+from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.runs.ensemble_choice import Kind
+from rumpus.runs.option import Need
+from rumpus.runs.run_settings import OPTIONS, RunSettings
+from rumpus.usage_error import UsageError
+
+
+def refuse_rivals(settings: RunSettings) -> None:
+    """Refuse options of which one excludes another.
+
+    Raises:
+        UsageError: both were given.
+    """
+    for option in OPTIONS.values():
+        for name in option.option.excludes:
+            rival = OPTIONS[name]
+            if option.is_given(settings) and rival.is_given(settings):
+                raise UsageError(
+                    f"{option.flag} and {rival.flag} exclude each other: leave one out"
+                )
+
+
+def refuse_elsewhere(settings: RunSettings, kind: Kind) -> None:
+    """Refuse options that a run in this kind of ensemble cannot have.
+
+    Raises:
+        UsageError: one was given.
+    """
+    for option in OPTIONS.values():
+        needs = option.option.needs
+        said = f"{option.flag} {getattr(settings, option.name)}"
+        if kind == "docker" and "sim" in needs and option.is_given(settings):
+            raise UsageError(f"{said} is for {needs['sim']}: leave it out, or use --ensemble sim")
+        if kind == "sim" and "docker" in needs and option.is_given(settings):
+            raise UsageError(
+                f"{said} needs real servers, as {needs['docker']}: leave it out, or use "
+                "--ensemble docker"
+            )
+
+
+def fitted(settings: RunSettings, system: str, client_image: str) -> RunSettings:
+    """The settings of a run of a recipe, on real servers if it cannot be simulated.
+
+    Args:
+        settings: what was asked for.
+        system: the servers that the recipe is for.
+        client_image: the image of its clients; empty if they are processes of Python.
+
+    Raises:
+        UsageError: something was asked for that such a run cannot have.
+    """
+    name = f"{settings.workload} / {settings.recipe}"
+    if system != ZOOKEEPER:
+        alone = f"{name} runs on {system}"
+        _refuse_needing("zookeeper", settings, alone, ", which is for ZooKeeper")
+        nodes = settings.nodes if "nodes" in settings.fixed else SYSTEMS[system].nodes
+        return replace(settings, ensemble="docker", nodes=nodes)
+    if client_image:
+        alone = f"the clients of {name} run in containers of {client_image}"
+        _refuse_needing("python", settings, alone, ": clients in Python do")
+        return replace(settings, ensemble="docker")
+    return settings
+
+
+def _refuse_needing(need: Need, settings: RunSettings, alone: str, why: str) -> None:
+    if settings.ensemble == "sim":
+        raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
+    for option in OPTIONS.values():
+        if need in option.option.needs and option.is_given(settings):
+            raise UsageError(f"{alone}, so it takes no {option.flag}{why}")
+
+
+def simulated(settings: RunSettings) -> tuple[RunSettings, list[str]]:
+    """The settings of the same run in the simulation, and what it cannot have there, in words."""
+    needing = [option for option in OPTIONS.values() if "docker" in option.option.needs]
+    left_out = [
+        f"{option.flag} {getattr(settings, option.name)}: {option.option.needs['docker']}"
+        for option in needing
+        if option.is_given(settings)
+    ]
+    usual = {option.name: option.default for option in needing}
+    return replace(settings, ensemble="sim", preemption="auto", **usual), left_out
