@@ -37,9 +37,10 @@ import msgspec
 
 from rumpus.campaigns.case import Case
 from rumpus.checker.history import History, Operation
+from rumpus.checker.timeline.timeline import Logs
 from rumpus.checker.verdict import Anomaly
 from rumpus.recipes.mistake import Mistake, Unless, heard
-from rumpus.results.story import ServerSide, story_of
+from rumpus.results.story import story_of
 from rumpus.runs.judged_run import judged_run
 from rumpus.simulation.loader.runtime import Runtime, runtime_of
 
@@ -121,17 +122,18 @@ def failure_of(case: Case) -> Failure | None:
     """Perform a case; None if it does not show its failure any more."""
     task = case.task()
     with mistakes_told() as told, judged_run(task.settings, lambda _: None, plan=task.plan) as run:
-        _, history, verdict, servers = run.judgement
+        _, timeline, verdict = run.judgement
+        history, servers = timeline.history, timeline.logs
         kind = case.expects.kind
         shown = (each for each in verdict.anomalies if each.promised and each.kind == kind)
         anomaly = next(shown, None)
         if anomaly is None:
             return None
         act = decisive(told, history, _timed(anomaly, servers))
-        return Failure(history, anomaly, story_of(history, anomaly, servers), act)
+        return Failure(history, anomaly, story_of(timeline, anomaly), act)
 
 
-def _timed(anomaly: Anomaly, servers: ServerSide | None) -> Anomaly:
+def _timed(anomaly: Anomaly, servers: Logs | None) -> Anomaly:
     """The anomaly; if it has no time, with that of the first transaction that it names."""
     named = re.search(r"zxid 0x([0-9a-f]+)", anomaly.description)
     if anomaly.start or anomaly.end or named is None or servers is None:

@@ -12,9 +12,9 @@ from rumpus.checker.servers.commitment import Commitment
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.workloads.contests.lock import LOCK
-from rumpus.workloads.framework.judgement import Evidence
 
 RECORDS_A_SLOT = 10
 SLOT_NS = 6_000_000
@@ -46,7 +46,7 @@ class Logs:
         return zxid
 
 
-def orderly_run(clients: int, records: int) -> Evidence:
+def orderly_run(clients: int, records: int) -> Timeline:
     """The evidence of such a run, of so many records or a few more."""
     logs = Logs([], [])
     line = FairLock.line(LOCK.path)
@@ -100,7 +100,7 @@ def orderly_run(clients: int, records: int) -> Evidence:
     logs.op(time + 1_000_000, 0, "ok", "inspect", {"nodes": []})
     logs.op(time + 2_000_000, "control", "info", "phase-end", {"phase": "final"})
     logs.op(time + 3_000_000, "control", "info", "end", {})
-    return Evidence(
+    return Timeline(
         history=History(logs.ops, clients=clients),
         promises=FairLock.promises,
         truth=ServerTruth(Commitment(tuple(logs.txns), (), (), ())),

@@ -121,13 +121,13 @@ def cost(
         directory = run.perform()
         watch.begin("judge")
         with collector_at_rest():
-            record, history, verdict, servers = judge_run(directory, run.workload)
+            record, timeline, verdict = judge_run(directory, run.workload)
             watch.begin("reports")
             if reports:
-                results = results_document(directory.path, record, history, verdict, servers)
-                directory.finish(record, history, verdict, results)
+                results = results_document(directory.path, record, timeline, verdict)
+                directory.finish(record, timeline, verdict, results)
         watch.begin("")
-        sent = (op.value["requests"].values() for op in history.events("link", "requests"))
+        sent = (op.value["requests"].values() for op in timeline.history.events("link", "requests"))
         cost.requests = sum(map(sum, sent))
     return cost
 

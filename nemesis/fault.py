@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_arg
 
 import msgspec
 
-from rumpus.checker.every_run.exercise import Effect
+from rumpus.checker.timeline.timeline import Effect
 from rumpus.harness.ensemble import Capability, Ensemble
 from rumpus.nemesis.entry import Entry, PlanError, check_names, one_of
 from rumpus.nemesis.fault_context import FaultContext, Finding

@@ -7,8 +7,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, get_args
 
-from rumpus.checker.every_run.exercise import Effect
 from rumpus.checker.timeline.faults import OUTSIDE
+from rumpus.checker.timeline.timeline import Effect
 from rumpus.harness.ensemble import Availability, Capability, Ensemble, EnvironmentRefusal
 from rumpus.nemesis.client_frame import ClientFrame
 from rumpus.nemesis.client_partition import ClientPartition

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.history import History
 from rumpus.checker.measures import Measures
-from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
 from rumpus.results.escapes import in_json
 from rumpus.results.operation_statistics import (
@@ -17,7 +16,7 @@ from rumpus.results.operation_statistics import (
     outcomes,
 )
 from rumpus.results.record import FORMAT_VERSION, RunRecord
-from rumpus.results.story import ServerSide, story
+from rumpus.results.story import story
 
 
 class AnomalyCount(msgspec.Struct, kw_only=True):
@@ -113,23 +112,22 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
 def results_document(
     directory: Path,
     record: RunRecord,
-    history: History,
+    timeline: Timeline,
     verdict: Verdict,
-    servers: ServerSide | None = None,
 ) -> ResultsDocument:
     """Put a run's results together.
 
     Args:
         directory: the run's directory.
         record: what was run.
-        history: what happened.
+        timeline: what happened.
         verdict: the findings of the checkers.
-        servers: what the servers' logs say, for the story, if they are at hand.
 
     Raises:
         ValueError: calls and completions, or starts and stops of faults, do not pair; the message
             names the record.
     """
+    history = timeline.history
     operations = history.operations()
     return ResultsDocument(
         valid=verdict.valid,
@@ -138,7 +136,7 @@ def results_document(
         reasons=verdict.reasons,
         notes=verdict.notes,
         blamed=verdict.blamed,
-        story=story(history, verdict, servers) if verdict.outcome == "violation" else [],
+        story=story(timeline, verdict) if verdict.outcome == "violation" else [],
         run=str(directory),
         id=record.run,
         started=record.started.isoformat(),
@@ -152,7 +150,7 @@ def results_document(
         virtual_seconds=record.virtual_seconds,
         anomalies=anomaly_counts(verdict),
         ops=OperationCounts(**outcomes(operations)),
-        faults=fault_counts(history),
+        faults=fault_counts(timeline),
         requirements=[
             RequirementCount(check=check.name, met=need.met, **msgspec.structs.asdict(need))
             for check in verdict.checks
@@ -169,7 +167,7 @@ def results_document(
             for check in verdict.checks
         ],
         by_function=by_function(operations),
-        by_fault=by_fault(operations, fault_windows(history)),
+        by_fault=by_fault(operations, timeline.faults),
         measures=verdict.measures,
         versions={"rumpus": record.rumpus, **record.versions},
     )
@@ -190,10 +188,10 @@ def anomaly_counts(verdict: Verdict) -> list[AnomalyCount]:
     return list(counts.values())
 
 
-def fault_counts(history: History) -> list[FaultCount]:
+def fault_counts(timeline: Timeline) -> list[FaultCount]:
     """Faults by kind, in order of first appearance."""
     counts: dict[str, FaultCount] = {}
-    for window in fault_windows(history):
+    for window in timeline.faults:
         entry = counts.setdefault(window.kind, FaultCount(kind=window.kind, count=0, verified=0))
         entry.count += 1
         entry.verified += window.verified_in_force and window.verified_healed

@@ -26,6 +26,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rumpus.checker.history import History
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Verdict
 from rumpus.results.atomic_file import link_atomically, write_atomically
 from rumpus.results.history_file import HistoryWriter, read_history
@@ -134,7 +135,7 @@ class RunDirectory:
         return changes(self.path)
 
     def finish(
-        self, record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument
+        self, record: RunRecord, timeline: Timeline, verdict: Verdict, results: ResultsDocument
     ) -> None:
         """Write ``results.json``, ``junit.xml``, ``summary.md`` and ``report.html``.
 
@@ -143,11 +144,12 @@ class RunDirectory:
             UnreadableRun: ``likelihood.json`` is there and malformed.
             ValueError: the history's records do not fit together; the message names one.
         """
+        history = timeline.history
         write_atomically(self.results, results.to_json())
         write_atomically(self.junit, junit(record, history, verdict))
         write_atomically(self.summary, summary(record, history, verdict, results))
         likelihood = read_likelihood(self.likelihood)
-        write_atomically(self.report, render_report(record, history, verdict, results, likelihood))
+        write_atomically(self.report, render_report(record, timeline, verdict, results, likelihood))
 
 
 def create(runs: Path, workload: str, now: datetime) -> RunDirectory:

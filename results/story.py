@@ -1,25 +1,55 @@
-"""A violation told in a few lines: what its clients did and what befell them, in order of time."""
+"""A violation told in a few lines: what went wrong, and what led to it.
+
+The story goes backwards from an anomaly along its causes:
+
+- what the anomaly cites: its calls, and the znodes that these or its words name (a path, an
+  element, the key of a transaction). If they name none, the znodes of its clients and of those that
+  owned at that time;
+- whose request created, overwrote or deleted each of these, in which call: that client is part of
+  the story, though the anomaly may not name it;
+- who was told of that by a watch;
+- when the sessions of all these clients ended, and when they learned it; when their processes stood
+  still;
+- the faults that touched one of these clients, or a server while one of them was cut off.
+
+Of more lines than ``MOST_LINES`` the ones nearest to the anomaly are told, those that change a
+contested znode first.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.servers.server_truth import ServerTruth, SessionLife, ZnodeLife
-from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.history import Op, Operation
+from rumpus.checker.timeline.changes import SLACK_NS, Change
+from rumpus.checker.timeline.faults import FaultWindow
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
 
 BEFORE_NS: Final = 3_000_000_000
 """How long before an anomaly, and before its znodes were made, the story begins."""
 
-MOST_LINES: Final = 20
-LONGEST_VALUE: Final = 200
+MOST_LINES: Final = 12
+LONGEST_VALUE: Final = 100
 """Letters of a record's value."""
 
-MOST_ZNODES: Final = 4
+MOST_ZNODES: Final = 6
+MOST_WRITES: Final = 4
+MOST_CHANGES: Final = 5
+"""Of more changes of znodes the others are told if there is room."""
+
+LIVES: Final = 3
+"""How many lives of a znode that is made again and again are told."""
+
 MOST_CALLS: Final = 4
-"""Of more calls that an anomaly cites only the first and the last are told."""
+"""Each of more calls that an anomaly cites is told in one line."""
+
+MOST_RELATED: Final = 5
+MOST_ALIKE: Final = 2
+"""How many calls of one operation by one client are told because they are about the same."""
+
+_KEYS: Final = frozenset({"key", "value", "token", "epoch", "element", "node", "job"})
+"""Fields of values that say what an operation is about."""
 
 _SAID_OF_SESSIONS: Final = {
     "suspended": "loses its connection",
@@ -33,188 +63,361 @@ _SAID_OF_SESSIONS: Final = {
     "doubts": "no longer believes that it holds",
     "closed": "closes its session",
 }
+_WEIGHTS: Final = {"paused": 1, "exited": 1, "lost": 1, "doubts": 2, "believes": 2, "resumed": 2}
+"""How much what is recorded of a client matters: less is more."""
 
-_ENDINGS: Final = {
-    "deleted": "is deleted by {by}",
-    "multi": "is deleted by {by}, in a multi",
-    "closed": "is deleted: {by} closes its session",
-    "expired": "is deleted: the session of {by} has expired",
-    "reaped": "is deleted by the servers",
-    "unlogged": "has been deleted, and is created again",
+_HOW: Final = {
+    "created": "creates {kind} {name}",
+    "written": "writes {name}{data}",
+    "deleted": "deletes {name}",
+    "multi": "deletes {name}, in a multi",
+    "closed": "closes its session, and {name} is deleted",
+    "expired": "has no session any more: {name} is deleted",
+    "reaped": "{name} is deleted by the servers",
+    "unlogged": "{name} has been deleted, and is created again",
 }
 
 _PATH: Final = re.compile(r"/[^\s,;:'\"()\[\]]+")
+_SESSION: Final = re.compile(r"session (0x[0-9a-f]+)")
+_ZXID: Final = re.compile(r"zxid 0x([0-9a-f]+)")
 _SEQUENCE: Final = re.compile(r"(\d{10})$")
-
-
-class ServerSide(NamedTuple):
-    """What the servers' logs say, and the map from their clocks to the run's."""
-
-    truth: ServerTruth
-    clock: WallClock
+_WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_CLIENT: Final = re.compile(r"c\d+")
+_LEAST_WORD: Final = 2
+"""Letters of a word that may name a znode: shorter ones are in too many names."""
 
 
 class _Event(NamedTuple):
     time: int
+    weight: int
     words: str
 
 
-def story(history: History, verdict: Verdict, servers: ServerSide | None = None) -> list[str]:
+def story(timeline: Timeline, verdict: Verdict) -> list[str]:
     """What led to the first broken promise, or to the first hazard if none was broken.
 
     Args:
-        history: what happened.
+        timeline: the run.
         verdict: what is wrong with it.
-        servers: what the servers' logs say, if they are at hand.
 
     Returns:
-        Lines, each with a time in seconds since the run began; the last one says what is wrong.
-        Empty if there is no anomaly.
+        First what is wrong; then lines in order of time, each with its time in seconds since the
+        run began. Empty if there is no anomaly.
     """
     anomaly = next(iter(verdict.anomalies), None)
-    return [] if anomaly is None else story_of(history, anomaly, servers)
+    return [] if anomaly is None else story_of(timeline, anomaly)
 
 
-def story_of(history: History, anomaly: Anomaly, servers: ServerSide | None = None) -> list[str]:
-    """What led to an anomaly, in at most ``MOST_LINES`` lines and one that says what is wrong."""
-    told = sorted(set(_Teller(history, anomaly, servers).events()))
-    lines = [f"{(time - history.start) / 1e9:9.3f} s  {words}" for time, words in told]
-    if len(lines) > MOST_LINES:
-        half = MOST_LINES // 2
-        left_out = f"{'':11}  ... {len(lines) - MOST_LINES} more"
-        lines = [*lines[:half], left_out, *lines[-half:]]
-    return [*lines, f"so: {anomaly.kind}: {anomaly.description}"]
+def story_of(timeline: Timeline, anomaly: Anomaly) -> list[str]:
+    """What an anomaly is, and what led to it, in at most ``MOST_LINES`` lines more."""
+    teller = _Teller(timeline, anomaly)
+    near = sorted(set(teller.events()), key=lambda each: (each.weight, teller.distance(each.time)))
+    chosen = sorted(near[:MOST_LINES])
+    origin = timeline.history.start
+    return [
+        f"{anomaly.kind}: {anomaly.description}",
+        *(f"{(each.time - origin) / 1e9:9.3f} s  {each.words}" for each in chosen),
+    ]
 
 
 class _Teller:
     """Finds what belongs to one anomaly."""
 
-    def __init__(self, history: History, anomaly: Anomaly, servers: ServerSide | None) -> None:
-        self._history = history
+    def __init__(self, timeline: Timeline, anomaly: Anomaly) -> None:
+        self._timeline = timeline
         self._anomaly = anomaly
-        self._servers = servers
-        self._owners = history.clients_of_sessions()
-        self._until = max(anomaly.start, anomaly.end)
+        history = timeline.history
         cited = set(anomaly.ops)
-        operations = history.operations()
-        self._calls = [each for each in operations if not cited.isdisjoint(each.indices)]
-        self._znodes = [] if servers is None else self._find_znodes(servers)
-        self._clients = set(anomaly.clients)
-        for life in self._znodes:
-            if life.created_by in self._owners:
-                self._clients.add(self._owners[life.created_by])
-        begun = [anomaly.start, *(self._time(life.created_ms) for life in self._znodes)]
+        self._calls = [each for each in history.operations() if not cited.isdisjoint(each.indices)]
+        self._start, self._until = anomaly.start, max(anomaly.start, anomaly.end)
+        self._at_zxids = self._changes_named()
+        if self._at_zxids and anomaly.start <= history.start:  # it has no time of its own
+            times = [each.time for each in self._at_zxids]
+            self._start, self._until = min(times), max(times)
+        owners = history.clients_of_sessions()
+        sessions = {each for each in _SESSION.findall(anomaly.description) if each in owners}
+        self._named_clients = {*anomaly.clients, *(owners[each] for each in sessions)}
+        self._clients = {*self._named_clients, *map(history.caller, self._calls)}
+        self._changes = self._contested()
+        self._related = self._calls_of_the_same()
+        self._clients |= {each.client for each in self._changes if each.client is not None}
+        begun = [self._start, *(call.invoke.time for call in self._calls)]
         self._since = min(begun) - BEFORE_NS
 
+    def distance(self, time: int) -> int:
+        """How far a time is from the anomaly's beginning or end."""
+        return min(abs(time - self._start), abs(time - self._until))
+
     def events(self) -> Iterator[_Event]:
-        """Time and words of everything that belongs to the anomaly, in any order."""
-        yield from self._of_faults()
-        calls = self._calls
-        if len(calls) > MOST_CALLS:
-            calls = [calls[0], calls[-1]]
-        for operation in [*calls, *self._calls_of_znodes()]:
-            yield from self._of_call(operation)
+        """Everything that belongs to the anomaly, in any order."""
+        changes = sorted(
+            map(self._of_change, self._changes),
+            key=lambda each: (each.weight, self.distance(each.time)),
+        )
+        for number, each in enumerate(changes):
+            yield each._replace(weight=each.weight + 2 * (number >= MOST_CHANGES))
+        for call in self._calls:
+            if len(self._calls) > MOST_CALLS:
+                yield self._in_short(call)
+            else:
+                yield from self._of_call(call)
+        for call in self._related:
+            yield self._in_short(call)
+        yield from self._of_watches()
         yield from self._of_clients()
-        for life in self._znodes:
-            yield from self._of_znode(life)
-        if self._servers is not None:
-            for session in self._servers.truth.sessions().values():
-                yield from self._of_session(session)
+        yield from self._of_sessions()
+        yield from self._of_faults()
 
-    def _time(self, wall_ms: int) -> int:
-        assert self._servers is not None
-        return self._servers.clock.monotonic(wall_ms)
+    # -- which znodes it is about --
 
-    def _find_znodes(self, servers: ServerSide) -> list[ZnodeLife]:
-        """The znodes that the anomaly names; if none, those of its clients that were there then.
-
-        Where clients wait in vain that includes the oldest of all: they may wait for it.
-        """
-        anomaly, lives = self._anomaly, servers.truth.znodes()
-        named = set(_PATH.findall(anomaly.description))
-        for operation in self._calls:
-            if operation.completion is not None:
-                named.update(_PATH.findall(str(operation.completion.value)))
-        if found := [life for life in lives if life.path in named]:
-            return found[:MOST_ZNODES]
-        there = [
-            life
-            for life in lives
-            if life.owner is not None
-            and self._time(life.created_ms) <= anomaly.start
-            and (life.deleted_ms is None or self._time(life.deleted_ms) >= anomaly.start)
-        ]
-        concerned = [
-            life for life in there if self._owners.get(life.owner or "") in anomaly.clients
-        ]
-        chosen = {life.czxid: life for life in [*there[:1], *concerned]}
-        return sorted(chosen.values(), key=lambda life: life.czxid)[:MOST_ZNODES]
-
-    def _calls_of_znodes(self) -> Sequence[Operation]:
-        """The calls during which the znodes were created."""
-        found = []
-        for life in self._znodes:
-            client, created = self._owners.get(life.created_by), self._time(life.created_ms)
-            for operation in self._history.operations():
-                call, done = operation
-                if call.time > created + 1_000_000:
-                    break
-                ended = done is None or done.time >= created - 1_000_000
-                if ended and self._history.caller(operation) == client:
-                    found.append(operation)
+    def _contested(self) -> list[Change]:
+        """What happened to the znodes that the anomaly is about, until it was over."""
+        znodes = self._timeline.znodes
+        paths = {each.path for each in self._at_zxids} or self._named() or self._held()
+        found: list[Change] = []
+        for path in sorted(paths, key=self._likely)[:MOST_ZNODES]:
+            changes = [each for each in znodes[path] if each.time <= self._until + SLACK_NS]
+            # The last lives that began before the anomaly, and all that followed.
+            made = [n for n, each in enumerate(changes) if each.how == "created"]
+            before = [n for n in made if changes[n].time <= self._start]
+            lately = changes[before[-LIVES:][0] if before else 0 :]
+            written = [each for each in lately if each.how == "written"]
+            near = sorted(written, key=lambda each: self.distance(each.time))[:MOST_WRITES]
+            found += [each for each in lately if each.how != "written" or each in near]
         return found
 
-    def _of_faults(self) -> Iterator[_Event]:
-        for window in fault_windows(self._history):
-            if (window.ended is None or window.ended >= self._since) and (
-                window.begun <= self._until
-            ):
-                name = f"{window.kind} {', '.join(window.targets)}".strip()
-                how = f" ({window.how})" if window.how else ""
-                yield _Event(window.in_force or window.begun, f"fault: {name}{how}")
-                if window.ended is not None and window.ended <= self._until:
-                    yield _Event(window.ended, f"healed: {name}")
+    def _likely(self, path: str) -> tuple[bool, int]:
+        """Znodes that others made come first: the anomaly's clients may have waited for them."""
+        changes = self._timeline.znodes[path]
+        own = all(each.client in self._named_clients for each in changes)
+        return own, min(self.distance(each.time) for each in changes)
 
-    def _of_call(self, operation: Operation) -> Iterator[_Event]:
-        call, done = operation
-        who = f"c{self._history.caller(operation)}"
-        yield _Event(call.time, f"{who} calls {call.f}{_value(call)}")
+    def _changes_named(self) -> list[Change]:
+        """The changes whose zxids its words name."""
+        zxids = {int(zxid, 16) for zxid in _ZXID.findall(self._anomaly.description)}
+        if not zxids:
+            return []
+        every = self._timeline.znodes.values()
+        return [each for changes in every for each in changes if each.zxid in zxids]
+
+    def _named(self) -> set[str]:
+        """The znodes that its words name, else those that the values of its calls name."""
+        znodes = self._timeline.znodes
+        above = {path for path in znodes if f"{self._timeline.path}/".startswith(f"{path}/")}
+        for texts in ([self._anomaly.description], self._values()):
+            paths = {path for text in texts for path in _PATH.findall(text)}
+            if found := paths & znodes.keys() - above:
+                return found
+        words = _names([self._anomaly.description, *self._values()])
+        return {path for path, changes in znodes.items() if _is_called(path, changes, words)}
+
+    def _values(self) -> list[str]:
+        ops = [op for call in self._calls for op in call]
+        return [str(op.value) for op in ops if op is not None and op.value is not None]
+
+    def _calls_of_the_same(self) -> list[Operation]:
+        """Other calls about what the cited ones are about, and its clients' that had no end."""
+        keys = {pair for call in self._calls for pair in _keys(call)}
+        names = _names([self._anomaly.description])
+        cited = {call.invoke.index for call in self._calls}
+        history = self._timeline.history
+        same: dict[tuple[int, str], list[Operation]] = {}
+        endless = []
+        for call in history.operations():
+            if call.invoke.time > self._until or call.invoke.index in cited:
+                continue
+            client = history.caller(call)
+            if any(pair in keys or pair[1] in names for pair in _keys(call)):
+                same.setdefault((client, call.invoke.f), []).append(call)
+            elif call.outcome == "info" and client in self._anomaly.clients:
+                endless.append(call)
+        found = [*endless[-2:]]
+        for calls in same.values():
+            calls.sort(key=lambda call: self.distance(call.invoke.time))
+            found += calls[:MOST_ALIKE]
+        found.sort(key=lambda call: self.distance(call.invoke.time))
+        calls_of = self._timeline.calls
+        at_start = [calls_of.before(each, self._start) for each in self._named_clients]
+        last = [call for call in at_start if call is not None]
+        makers = {each.client for each in self._changes if each.client is not None}
+        for client in sorted(makers - self._named_clients):
+            last += calls_of.about(client, self._start)
+        every = [*last[:MOST_RELATED], *found[:MOST_RELATED], *self._calls_beside()]
+        return [call for call in every if call.invoke.index not in cited]
+
+    def _calls_beside(self) -> Iterator[Operation]:
+        """What the anomaly's clients did when others changed its znodes; and when makers released.
+
+        A client that should have noticed a change, or removed what it had made, did not then.
+        """
+        calls = self._timeline.calls
+        near = sorted(self._changes, key=lambda change: self.distance(change.time))
+        for change in near[:MOST_RELATED]:
+            if change.client not in self._named_clients:
+                for client in self._named_clients:
+                    yield from calls.about(client, change.time)
+            if change.how == "created" and change.client is not None:
+                later = calls.after(change.client, change.time)
+                words = self._timeline.words
+                yield from [call for call in later if call.invoke.f == words.release][:1]
+
+    def _held(self) -> set[str]:
+        """The ephemeral znodes that were there when it began, or had just gone: others may wait."""
+        time, until = self._start, self._until
+        return {
+            path
+            for path, changes in self._timeline.znodes.items()
+            for made, gone in _lives(changes)
+            if (made.owner is not None or _SEQUENCE.search(path))
+            and made.time <= until
+            and (gone is None or gone.time >= time - BEFORE_NS // 3)
+        }
+
+    # -- what is told --
+
+    def _of_change(self, change: Change) -> _Event:
+        name = _short(change.path)
+        kind = "ephemeral node" if change.owner is not None else "node"
+        who = f"session {change.session}" if change.client is None else f"c{change.client}"
+        data = "" if not change.data else f" {change.data[:40]!r}"
+        what = _HOW[change.how].format(kind=kind, name=name, data=data)
+        own = change.owner == change.session or change.how in ("created", "written")
+        strange = change.client not in self._anomaly.clients or not own
+        weight = 0 if strange else 2 if change.how in ("created", "written") else 1
+        if change.how in ("reaped", "unlogged"):
+            return _Event(change.time, 0, f"servers: node {what}")
+        call = change.call
+        inside = "" if call is None else f", in its {call.invoke.f}"
+        return _Event(change.time, weight, f"{who} {what}{inside}")
+
+    def _of_call(self, call: Operation) -> Iterator[_Event]:
+        invoke, done = call
+        who = f"c{self._timeline.history.caller(call)}"
+        yield _Event(invoke.time, 2, f"{who} calls {invoke.f}{_value(invoke)}")
         if done is not None:
             error = f" ({done.error})" if done.error else ""
-            yield _Event(done.time, f"{who} {call.f}: {done.type}{_value(done)}{error}")
+            yield _Event(done.time, 1, f"{who} {invoke.f}: {done.type}{_value(done)}{error}")
+
+    def _in_short(self, call: Operation) -> _Event:
+        invoke, done = call
+        who = f"c{self._timeline.history.caller(call)}"
+        answer = "" if done is None else _value(done)
+        words = f"{who} calls {invoke.f}{_value(invoke)}: {call.outcome}{answer}"
+        return _Event(invoke.time, 1, words)
+
+    def _of_watches(self) -> Iterator[_Event]:
+        paths = {each.path for each in self._changes}
+        for op in self._timeline.history.events("link", "watch"):
+            value = op.value
+            near = self._since <= op.time <= self._until
+            if near and value["path"] in paths and value["client"] in self._clients:
+                told = f"{_short(value['path'])} {value['event']}"
+                yield _Event(op.time, 2, f"c{value['client']} is told: {told}")
 
     def _of_clients(self) -> Iterator[_Event]:
         cited = set(self._anomaly.ops)
-        for op in self._history:
-            if op.process == "session" and self._since <= op.time <= self._until:
-                client = op.value.get("client")
-                if client in self._clients and op.f in _SAID_OF_SESSIONS:
-                    yield _Event(op.time, f"c{client} {_SAID_OF_SESSIONS[op.f]}")
-            elif op.process == "witness" and op.index in cited:
-                yield _Event(op.time, f"c{op.value['client']} acts on the resource")
+        history = self._timeline.history
+        for op in history.events("session"):
+            client = op.value.get("client")
+            if (
+                client in self._clients
+                and op.f in _SAID_OF_SESSIONS
+                and self._since <= op.time <= self._until
+            ):
+                weight = 1 if op.index in cited else _WEIGHTS.get(op.f, 3)
+                yield _Event(op.time, weight, f"c{client} {_SAID_OF_SESSIONS[op.f]}")
+        acts = [op for op in history.events("witness") if op.index in cited]
+        for op in (*acts[:1], *acts[-1:]):
+            yield _Event(op.time, 1, f"c{op.value['client']} acts on the resource")
 
-    def _of_znode(self, life: ZnodeLife) -> Iterator[_Event]:
-        name = _short(life.path)
-        kind = "ephemeral node" if life.owner is not None else "node"
-        yield _Event(
-            self._time(life.created_ms),
-            f"servers: {self._who(life.created_by)} creates {kind} {name}",
+    def _of_sessions(self) -> Iterator[_Event]:
+        """Sessions that ended on the servers, and how much later their clients knew."""
+        logs = self._timeline.logs
+        if logs is None:
+            return
+        owners = self._timeline.history.clients_of_sessions()
+        learned = {
+            op.value.get("session"): op.time
+            for op in self._timeline.history.events("session", "lost")
+        }
+        for life in logs.truth.sessions().values():
+            client = owners.get(life.session)
+            if client not in self._clients or life.closed_ms is None or not life.expired:
+                continue
+            time = logs.clock.monotonic(life.closed_ms)
+            if self._since <= time <= self._until:
+                late = (learned.get(life.session, time) - time) / 1e9
+                known = f"; it learns so {late:.1f} s later" if late > 0 else ""
+                yield _Event(time, 1, f"servers: the session of c{client} expires{known}")
+
+    def _of_faults(self) -> Iterator[_Event]:
+        for fault in self._timeline.faults:
+            end = self._timeline.end_of(fault)
+            if end < self._since or fault.begun > self._until or not self._mattered(fault, end):
+                continue
+            name = f"{fault.kind} {', '.join(fault.targets)}".strip()
+            how = f" ({fault.how})" if fault.how else ""
+            yield _Event(fault.in_force or fault.begun, 1, f"fault: {name}{how}")
+            if fault.ended is not None and fault.ended <= self._until:
+                yield _Event(fault.ended, 3, f"healed: {name}")
+
+    def _mattered(self, fault: FaultWindow, end: int) -> bool:
+        """Whether a fault hit a client of the story, or a server while one was cut off."""
+        targets = {f"c{client}" for client in self._clients}
+        if not targets.isdisjoint(fault.targets):
+            return True
+        if fault.kind.startswith("client-"):
+            return False
+        return any(
+            op.f in ("suspended", "lost")
+            and op.value.get("client") in self._clients
+            and fault.begun <= op.time <= end
+            for op in self._timeline.history.events("session")
         )
-        if life.deleted_ms is not None and life.how is not None:
-            by = self._who(life.deleted_by or life.owner or "")
-            words = _ENDINGS[life.how].format(by=by)
-            yield _Event(self._time(life.deleted_ms), f"servers: node {name} {words}")
 
-    def _of_session(self, session: SessionLife) -> Iterator[_Event]:
-        client = self._owners.get(session.session)
-        if client in self._clients and session.closed_ms is not None:
-            time = self._time(session.closed_ms)
-            if self._since <= time <= self._until and session.expired:
-                yield _Event(time, f"servers: the session of c{client} expires")
 
-    def _who(self, session: str) -> str:
-        client = self._owners.get(session)
-        return f"session {session}" if client is None else f"c{client}"
+def _keys(call: Operation) -> Iterator[tuple[str, str]]:
+    """What a call is about: pairs of a field of its values and what it is."""
+    for op in call:
+        if op is not None and isinstance(op.value, dict):
+            for field in _KEYS & op.value.keys():
+                if isinstance(op.value[field], (str, int)):
+                    yield field, str(op.value[field])
+
+
+def _names(texts: Iterable[str]) -> set[str]:
+    """Words that may name something: those with a digit in them."""
+    words = {word for text in texts for word in _WORD.findall(text)}
+    return {
+        word
+        for word in words
+        if len(word) >= _LEAST_WORD
+        and any(letter.isdigit() for letter in word)
+        and not _CLIENT.fullmatch(word)
+    }
+
+
+def _lives(changes: Iterable[Change]) -> Iterator[tuple[Change, Change | None]]:
+    """Pairs of a znode's creation and its end."""
+    made: Change | None = None
+    for each in changes:
+        if each.how == "created":
+            if made is not None:
+                yield made, each
+            made = each
+        elif each.how != "written" and made is not None:
+            yield made, each
+            made = None
+    if made is not None:
+        yield made, None
+
+
+def _is_called(path: str, changes: Iterable[Change], words: set[str]) -> bool:
+    """Whether one of these words is a part of a znode's path, or all of its data."""
+    if not words.isdisjoint(_WORD.findall(path)):
+        return True
+    return any(each.data is not None and each.data.decode(errors="replace") in words
+               for each in changes)  # fmt: skip
 
 
 def _short(path: str) -> str:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rumpus.campaigns.replaying import Replay as Replay
     from rumpus.campaigns.replaying import replay as replay
     from rumpus.checker.anomalies import anomaly_of as anomaly_of
+    from rumpus.checker.check import Least as Least
     from rumpus.checker.every_run.final_answers import check_final_answers as check_final_answers
     from rumpus.checker.every_run.timeouts import TIMED_OUT as TIMED_OUT
     from rumpus.checker.every_run.timeouts import check_timeouts as check_timeouts
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from rumpus.checker.timeline.calm import disturbances as disturbances
     from rumpus.checker.timeline.calm import longest_calm as longest_calm
     from rumpus.checker.timeline.holds import Words as Words
+    from rumpus.checker.timeline.timeline import Timeline as Timeline
     from rumpus.checker.verdict import Anomaly as Anomaly
     from rumpus.checker.verdict import CheckResult as CheckResult
+    from rumpus.checker.verdict import Kind as Kind
     from rumpus.checker.verdict import Requirement as Requirement
     from rumpus.harness.clients.client_body import ClientContext as ClientContext
     from rumpus.harness.clients.client_body import Leaves as Leaves
@@ -71,7 +74,6 @@ if TYPE_CHECKING:
     from rumpus.workloads.framework.checks import follows as follows
     from rumpus.workloads.framework.checks import of_history as of_history
     from rumpus.workloads.framework.checks import promised as promised
-    from rumpus.workloads.framework.judgement import Evidence as Evidence
     from rumpus.workloads.framework.operation import Failed as Failed
     from rumpus.workloads.framework.operation import Refused as Refused
     from rumpus.workloads.framework.operation import Seconds as Seconds
@@ -90,7 +92,6 @@ _PLACES = {
     "Draft": "rumpus.nemesis.fault",
     "Dump": "rumpus.testing.servers",
     "EnvironmentRefusal": "rumpus.harness.ensemble",
-    "Evidence": "rumpus.workloads.framework.judgement",
     "Failed": "rumpus.workloads.framework.operation",
     "Fault": "rumpus.nemesis.fault",
     "FaultContext": "rumpus.nemesis.fault_context",
@@ -99,6 +100,8 @@ _PLACES = {
     "History": "rumpus.checker.history",
     "ILLEGAL": "rumpus.checker.models.model",
     "Leaves": "rumpus.harness.clients.client_body",
+    "Kind": "rumpus.checker.verdict",
+    "Least": "rumpus.checker.check",
     "Line": "rumpus.recipes.promises",
     "Model": "rumpus.checker.models.model",
     "NotDone": "rumpus.recipes.outcomes",
@@ -117,6 +120,7 @@ _PLACES = {
     "Steps": "rumpus.harness.generators.script",
     "TIMED_OUT": "rumpus.checker.every_run.timeouts",
     "Targets": "rumpus.nemesis.targets",
+    "Timeline": "rumpus.checker.timeline.timeline",
     "TrialFailed": "rumpus.trial_failed",
     "Turn": "rumpus.nemesis.fault",
     "UNKNOWN": "rumpus.checker.models.model",
@@ -136,10 +140,10 @@ _PLACES = {
     "check_timeouts": "rumpus.checker.every_run.timeouts",
     "check_waiters": "rumpus.checker.every_run.waiters",
     "counted": "rumpus.workloads.framework.checks",
-    "disturbances": "rumpus.checker.every_run.timeouts",
+    "disturbances": "rumpus.checker.timeline.calm",
     "everybody_at_the_end": "rumpus.workloads.framework.checks",
     "follows": "rumpus.workloads.framework.checks",
-    "longest_calm": "rumpus.checker.every_run.timeouts",
+    "longest_calm": "rumpus.checker.timeline.calm",
     "mutant": "rumpus.recipes.catalogue_entry",
     "of_history": "rumpus.workloads.framework.checks",
     "once": "rumpus.harness.generators.script",

@@ -184,13 +184,13 @@ def run(given: Mapping[str, Any]) -> Result:
         )
         settings = replace(settings, argv=command_line(settings)[1:])
         with judged_run(settings, asked.say) as judged:
-            record, history, verdict, servers = judged.judgement
+            record, timeline, verdict = judged.judgement
             directory = judged.directory
             kept = asked.keep or verdict.outcome == "violation"
             if kept:
                 directory = _kept(directory, settings.runs, record)
-                results = results_document(directory.path, record, history, verdict, servers)
-                directory.finish(record, history, verdict, results)
+                results = results_document(directory.path, record, timeline, verdict)
+                directory.finish(record, timeline, verdict, results)
         done.append(_seed_result(record, verdict, directory.path if kept else None))
         verdicts.append(verdict)
         if verdict.outcome == "violation":

@@ -6,6 +6,7 @@ after ``timeout`` seconds, and it goes on in the background. ``left-over`` {pati
 how many abandoned calls still wait.
 """
 
+from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import msgspec
@@ -20,7 +21,7 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once
 from rumpus.recipes.barrier.catalogue import BARRIERS
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.recipes.curator.catalogue import CURATOR_BARRIERS
-from rumpus.workloads.framework.checks import at_least, follows, of_history
+from rumpus.workloads.framework.checks import at_least, follows
 from rumpus.workloads.framework.operation import Failed, operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_barriers import OwnBarrier
@@ -167,8 +168,8 @@ class BarrierWorkload(Workload):
 
     checks = (
         follows("gate", "early-entry"),
-        of_history(check_timeouts),
-        of_history(check_waiters, ["wait"], opened="remove", left_over="left-over"),
+        check_timeouts,
+        partial(check_waiters, functions=["wait"], opened="remove", left_over="left-over"),
     )
     needs = (at_least(10, count_held_up, "waiters that were held up and passed"),)
 

@@ -6,6 +6,7 @@ known or the time is over.
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -18,7 +19,7 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, unti
 from rumpus.recipes.counter.catalogue import COUNTERS
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.recipes.curator.catalogue import CURATOR_COUNTERS
-from rumpus.workloads.framework.checks import at_least, everybody_at_the_end, follows, of_history
+from rumpus.workloads.framework.checks import at_least, everybody_at_the_end, follows
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_counter import OwnCounter
@@ -101,8 +102,8 @@ class CounterWorkload(Workload):
 
     checks = (
         follows("counter", "miscount", "add", "read"),
-        of_history(check_totals, add="add", read="read"),
-        of_history(check_final_answers, TRIES),
+        partial(check_totals, add="add", read="read"),
+        partial(check_final_answers, most_tries=TRIES),
     )
     needs = (
         at_least(100, "add", "additions"),

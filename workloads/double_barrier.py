@@ -11,16 +11,21 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.every_run.waiters import check_waiters
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import check_lateness
-from rumpus.checker.families import barrier_rounds
+from rumpus.checker.families.barrier_rounds import (
+    check_barrier_rounds,
+    check_rounds_by_model,
+    count_rounds,
+)
 from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Place, Timeline
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once
@@ -28,9 +33,7 @@ from rumpus.recipes.curator.catalogue import CURATOR_DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.checks import at_least
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_barriers import OwnDoubleBarrier
@@ -187,23 +190,19 @@ class DoubleBarrierWorkload(Workload):
                 yield self.leave(timeout=FINAL_BOUND_S)
                 return
 
-    needs = (at_least(5, barrier_rounds.count_rounds, "rounds that were passed"),)
+    checks = (
+        check_barrier_rounds,
+        check_rounds_by_model,
+        check_lateness,
+        check_entitlement,
+        partial(check_timeouts, grace=GRACE_S),
+        partial(check_waiters, functions=["enter", "leave"]),
+    )
+    needs = (at_least(5, count_rounds, "rounds that were passed"),)
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
-        """Nobody in before all had come, nobody out before all had left, nobody waits for ever."""
-        history, holds, words = evidence.history, evidence.holds(self.words), self.words
-        server = view_of_servers(replace(evidence, line=Line("pool", evidence.path)))
-        ends = barrier_rounds.certain_ends(server)
-        rounds = barrier_rounds.check_barrier_rounds(history, max(1, history.clients), ends)
-        exact = None if rounds.anomalies else barrier_rounds.check_rounds_by_model(history)
-        return [
-            rounds,
-            *([exact] if exact is not None else []),
-            check_lateness(history, holds, server, words),
-            check_entitlement(history, holds, server, words),
-            check_timeouts(history, grace=GRACE_S),
-            check_waiters(history, ["enter", "leave"]),
-        ]
+    def lay_out(self, timeline: Timeline) -> Timeline:
+        """A run's timeline; every znode below the barrier is a member's."""
+        return replace(super().lay_out(timeline), line=Place("pool", timeline.path))
 
 
 DOUBLE_BARRIER = DoubleBarrierWorkload()

@@ -7,14 +7,15 @@ order.
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from math import inf
 from typing import Any, TypedDict
 
-from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
-from rumpus.checker.exclusion.unasked_holds import unasked_holds
+from rumpus.checker.exclusion.mutual_exclusion import check_primary
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import look_until
@@ -23,8 +24,7 @@ from rumpus.recipes.failover.catalogue import FAILOVER
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.recipes.outcomes import NotDone
-from rumpus.workloads.framework.checks import counted, follows, of_history, stats_of
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
+from rumpus.workloads.framework.checks import follows, stats_of
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_interfaces import OwnDatabase
@@ -84,17 +84,6 @@ class Member:
     def isolate(self, seconds: float) -> None:
         """Cut the member off from the other members for ``seconds``. Returns at once."""
         self._isolated_until = max(self._isolated_until, time.monotonic() + seconds)
-
-
-def check_primary(evidence: Evidence) -> CheckResult:
-    """Check that there is one primary at a time. The holder is who believes to be the primary."""
-    return check_exclusion(
-        evidence.history,
-        unasked_holds(evidence.history),
-        view_of_servers(evidence),
-        Words(thing="role of the primary"),
-        lateness_matters="unaware-holder" in evidence.promises.prevents,
-    )
 
 
 class FailoverWorkload(Workload):
@@ -212,14 +201,19 @@ class FailoverWorkload(Workload):
 
     checks = (
         check_primary,
-        of_history(check_replication),
+        check_replication,
         follows("append", "not-linearizable", "append", "read"),
-        of_history(check_recovery),
+        check_recovery,
     )
-    needs = (counted(50, "acknowledged", "replication", "acknowledged writes"),)
     expired = "fail-overs"
 
-    def expiries(self, _: Evidence, results: Sequence[CheckResult]) -> int:
+    def lay_out(self, timeline: Timeline) -> Timeline:
+        """A run's timeline: a client that believes to be the primary holds the role."""
+        return replace(
+            super().lay_out(timeline), unasked=True, words=Words(thing="role of the primary")
+        )
+
+    def expiries(self, _: Timeline, results: Sequence[CheckResult]) -> int:
         """How many primaries there were after the first one."""
         return int(stats_of(results, "replication")["primaries"]) - 1
 

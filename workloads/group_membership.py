@@ -9,6 +9,7 @@ from typing import ClassVar, NotRequired, TypedDict
 
 from rumpus.checker.families.convergence import count_expiries
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import look_until
@@ -16,8 +17,7 @@ from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.registry.catalogue import REGISTRIES
 from rumpus.recipes.registry.service_registry import ServiceRegistry
-from rumpus.workloads.framework.checks import at_least, of_history
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.checks import at_least
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_groups import OwnRegistry
@@ -131,16 +131,16 @@ class GroupMembership(Workload):
         yield client.rest(client.context.session_timeout + 2.0)
 
     checks = (
-        of_history(check_lists),
-        lambda run: check_discovery(run.history, run.truth, run.clock, run.path),
-        of_history(check_presence),
+        check_lists,
+        check_discovery,
+        check_presence,
     )
     needs = (at_least(6, "register", "registrations"),)
     expired = "sessions of clients that expired"
 
-    def expiries(self, evidence: Evidence, _: Sequence[CheckResult]) -> int:
+    def expiries(self, timeline: Timeline, _: Sequence[CheckResult]) -> int:
         """How many of the clients' own sessions expired."""
-        return count_expiries(evidence.history, evidence.truth)
+        return count_expiries(timeline)
 
 
 REGISTRY = GroupMembership()

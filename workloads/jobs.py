@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from operator import methodcaller
 from typing import NotRequired, TypedDict
@@ -19,10 +20,10 @@ from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.families.job_effects import (
     check_freed_claims,
     check_job_effects,
-    effect_makers,
     expired_claims,
 )
 from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import names_in
@@ -31,8 +32,6 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only
 from rumpus.recipes.jobs.catalogue import BOARDS
 from rumpus.recipes.jobs.job_queue import Claim, Jobs
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.framework.checks import counted, of_history
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_interfaces import OwnJobs
@@ -232,19 +231,15 @@ class JobsWorkload(Workload):
         return [drain, collect, only({0}, until_ok(self.audit(), 5))]
 
     checks = (
-        lambda run: check_job_effects(run.history, effect_makers(run.truth, run.path)),
-        of_history(check_timeouts, grace=GRACE_S),
-        lambda run: check_freed_claims(run.history, run.truth, run.clock, run.path),
-    )
-    needs = (
-        counted(20, "effects", "job effects", "effects"),
-        counted(5, "told", "job effects", "told"),
+        check_job_effects,
+        partial(check_timeouts, grace=GRACE_S),
+        check_freed_claims,
     )
     expired = "expiries of workers at a job"
 
-    def expiries(self, evidence: Evidence, _: Sequence[CheckResult]) -> int | None:
+    def expiries(self, timeline: Timeline, _: Sequence[CheckResult]) -> int | None:
         """How many workers' sessions expired while they were at a job."""
-        return expired_claims(evidence.truth, evidence.path)
+        return expired_claims(timeline)
 
 
 JOBS = JobsWorkload()

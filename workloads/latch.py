@@ -14,7 +14,6 @@ from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.latch.catalogue import LATCHES
 from rumpus.recipes.latch.tally_latch import Latch
-from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.operation import Failed, operation
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_barriers import OwnLatch
@@ -36,10 +35,14 @@ class LatchWorkload(Workload):
     name, catalogue, model, main, requests = "latch", LATCHES, "latch", "wait", ("create", "read")
     adapter = OwnLatch
     checks = (
-        *map(of_history, (check_entries, check_timeouts)),
-        of_history(check_final_answers, 5, lambda _, value: (value or {}).get("key") == LAST_KEY),
+        check_entries,
+        check_timeouts,
+        partial(
+            check_final_answers,
+            most_tries=5,
+            asked=lambda _, value: (value or {}).get("key") == LAST_KEY,
+        ),
     )
-    needs = (counted(5, "held_up", "latches", "waiters that were held up and passed"),)
 
     def open(self, recipe: type, context: ClientContext) -> partial[Latch]:
         """A function that makes a latch from its path and count."""

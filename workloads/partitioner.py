@@ -7,15 +7,18 @@ the share but not the membership, ``leave`` the membership; ``own`` tells which 
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NotRequired, TypedDict, get_args
 
+from rumpus.checker.check import Check
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
+from rumpus.checker.exclusion.partitions import check_ownership, check_shares, check_sizes
 from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.timeline.ownership import ServerView
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import (
@@ -29,8 +32,7 @@ from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
-from rumpus.workloads.framework.checks import accepted_actions, counted, stats_of
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
+from rumpus.workloads.framework.checks import accepted_actions, stats_of
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_groups import OwnPartitioner
@@ -38,8 +40,6 @@ from rumpus.workloads.own.own_groups import OwnPartitioner
 Part = Literal["a", "b", "c", "d", "e", "f", "g"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
-LISTS_STALE = 2
-"""How many session timeouts old a list of members may be at most."""
 
 HURRIED_S, PATIENCE_S = 0.4, 5.0
 """The timeouts of acquires: of one in four, often too short for others to release; of the rest."""
@@ -217,43 +217,24 @@ class PartitionerWorkload(Workload):
             if client.time < until:
                 yield self.release()
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
-        """Whether every part has one owner, and the checks of holds, timeouts and shares."""
-        from rumpus.checker.exclusion import partitions  # noqa: PLC0415 - see framework.checks
-
-        history, words, line = evidence.history, self.words, evidence.line
-        promises, lines = evidence.promises, line.path if line else ""
-        stale = int(LISTS_STALE * evidence.session_timeout * SECOND)
-        # Where the locks' nodes are not known, they cannot be told from those of members.
-        truth = evidence.truth if line is not None and line.kind != "unknown" else None
-        members = partitions.members_at_once(truth, evidence.clock, evidence.path, lines, stale)
-
-        def server(part: str) -> ServerView | None:
-            its = line and replace(line, path=f"{line.path}/{part}")
-            return view_of_servers(replace(evidence, line=its))
-
-        aware = "unaware-holder" in promises.prevents
+    def judged_by(self) -> Sequence[Check]:
+        """Whether every part has one owner, and the checks of timeouts and shares."""
         return [
-            *partitions.check_shares(
-                history, PARTS, server, words, tokens=promises.tokens, lateness_matters=aware
-            ),
-            check_entitlement(history, evidence.holds(words), None, words),
-            check_timeouts(history),
-            check_liveness(history, words),
-            partitions.check_ownership(history, PARTS),
-            partitions.check_sizes(history, PARTS, members, words),
+            partial(check_shares, parts=PARTS),
+            check_entitlement,
+            check_timeouts,
+            check_liveness,
+            partial(check_ownership, parts=PARTS),
+            partial(check_sizes, parts=PARTS),
         ]
 
-    needs = (
-        counted(10, "handovers", "shares", "parts that got another owner"),
-        accepted_actions,
-    )
+    needs = (accepted_actions,)
     expired = "expiries while holding"
 
-    def expiries(self, evidence: Evidence, results: Sequence[CheckResult]) -> int | None:
+    def expiries(self, timeline: Timeline, results: Sequence[CheckResult]) -> int | None:
         """How many sessions expired while their clients had a share; None without servers' logs."""
         stats = stats_of(results, "shares")
-        return int(stats["expiries_while_holding"]) if evidence.truth is not None else None
+        return int(stats["expiries_while_holding"]) if timeline.truth is not None else None
 
 
 PARTITIONER = PartitionerWorkload()

@@ -12,6 +12,7 @@ from typing import Final, TypedDict
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.families.takeovers import check_takeovers
 from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import look_until
@@ -19,8 +20,7 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.sealed_log.catalogue import SEALED_LOGS
 from rumpus.recipes.sealed_log.owned_log import OwnedLog
-from rumpus.workloads.framework.checks import counted, follows, of_history, stats_of
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.checks import follows, stats_of
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_interfaces import OwnLog
@@ -204,18 +204,14 @@ class SealedLogWorkload(Workload):
                 return
 
     checks = (
-        of_history(check_replication),
-        of_history(check_takeovers),
+        check_replication,
+        check_takeovers,
         follows("append", "not-linearizable", "append", "read"),
-        of_history(check_recovery),
-    )
-    needs = (
-        counted(50, "acknowledged", "replication", "acknowledged writes"),
-        counted(5, "refused", "takeovers", "late appends that were refused"),
+        check_recovery,
     )
     expired = "takeovers"
 
-    def expiries(self, _: Evidence, results: Sequence[CheckResult]) -> int:
+    def expiries(self, _: Timeline, results: Sequence[CheckResult]) -> int:
         """How many times a client became the owner."""
         return int(stats_of(results, "takeovers")["takeovers"])
 

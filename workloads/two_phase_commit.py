@@ -15,16 +15,20 @@ ever.
 """
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Final, Literal, TypedDict
+from functools import partial
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 import msgspec
 from kazoo.exceptions import NodeExistsError
 
 from rumpus.checker.every_run.timeouts import check_timeouts
-from rumpus.checker.families import commitments
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.families.commitments import (
+    check_commitment_by_model,
+    check_commitments,
+    check_ends,
+    check_votes,
+)
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.mortal_client import MortalClient
 from rumpus.harness.generators.board import Board, Task
@@ -32,8 +36,6 @@ from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Steps, until_ok
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import InDoubt, TwoPhaseCommit
-from rumpus.workloads.framework.checks import Need, counted, follows
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_interfaces import OwnTwoPhaseCommit
@@ -239,29 +241,13 @@ class TwoPhaseCommitWorkload(Workload):
         """Every client learns how every transaction ended."""
         return [until_ok(self.outcomes(patience=FINAL_BOUND_S), 3)]
 
-    needs: ClassVar[Sequence[Need]] = (
-        counted(5, "commits", "commitments", "commits"),
-        counted(5, "aborts", "commitments", "aborts"),
-        counted(1, ORPHANS, "commitments", ORPHANS),
-        counted(1, BY_OTHERS, "commitments", BY_OTHERS),
+    checks = (
+        check_commitments,
+        check_votes,
+        partial(check_timeouts, grace=GRACE_S),
+        check_commitment_by_model,
+        check_ends,
     )
-
-    def results(self, evidence: Evidence) -> list[CheckResult]:
-        """Each transaction has at most one decision, a right one, and every transaction ends."""
-        history, truth, path = evidence.history, evidence.truth, evidence.path
-        decided = commitments.decisions_in_logs(truth, path) if truth else None
-        standing = commitments.votes_in_logs(truth, path) if truth else None
-        checks = [
-            commitments.check_commitments(history, decided),
-            commitments.check_votes(history, standing),
-            check_timeouts(history, grace=GRACE_S),
-        ]
-        if not checks[0].anomalies:
-            calls = [call.invoke for call in history.operations() if call.invoke.f == "begin"]
-            parties = max((len(call.value["participants"]) for call in calls), default=None)
-            model = follows("atomic-commitment", "not-linearizable", initial=parties)(evidence)
-            checks += [model] if model is not None else []
-        return [*checks, commitments.check_ends(history)]
 
 
 def _lateness(draws: Draws) -> float:

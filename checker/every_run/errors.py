@@ -13,8 +13,14 @@ from collections import Counter
 from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.check import check
 from rumpus.checker.history import History
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+UNEXPECTED_ERROR = Kind(
+    "unexpected-error", "a call raised an error that is a mistake of the program"
+)
 
 MISTAKES: Final = frozenset(
     name
@@ -47,12 +53,14 @@ def unimplemented(history: History) -> str | None:
     return None
 
 
-def check_errors(history: History) -> CheckResult:
+@check("errors", finds=[UNEXPECTED_ERROR])
+def check_errors(timeline: Timeline) -> CheckResult:
     """Report operations that ended with an exception that is a mistake of the program.
 
     Exceptions are counted by their type: their texts often vary (paths, identifiers). Each count
     stands with the first text.
     """
+    history = timeline.history
     result = CheckResult(name="errors")
     seen: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}

@@ -12,44 +12,36 @@ shows how many faults there were, and how many counted.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
-from typing import Literal
 
-from rumpus.checker.history import History
-from rumpus.checker.timeline.faults import fault_windows
-from rumpus.checker.timeline.states import Interval
+from rumpus.checker.timeline.timeline import Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Requirement
-
-Effect = Literal["expiry", "leader change"]
-"""The effects that the faults of a random plan are meant to have."""
 
 
 def check_exercise(
-    history: History,
+    timeline: Timeline,
     *,
     happened: Sequence[Requirement],
     expiries: int | None,
-    leader_changes: int,
-    kinds: Collection[str],
     effects: Collection[Effect],
     expired: str,
-    any_kind: bool = False,
 ) -> CheckResult:
     """Check that enough happened, and count what did.
 
+    A plan that a person has written need have no effect: it may leave out the faults of the leader
+    and the holder that random plans have.
+
     Args:
-        history: the run.
+        timeline: the run.
         happened: what the workload requires to have happened, contended handovers for example.
         expiries: sessions that expired when it mattered, while holding for example; None if
             only the servers' logs could tell, and they are not at hand.
-        leader_changes: changes of the ensemble's leader.
-        kinds: the kinds of fault that were asked for.
-        effects: what these faults must have caused. Empty for a plan that a person has written:
-            it may leave out the faults of the leader and the holder that random plans have.
+        effects: what the run's faults must have caused.
         expired: what ``expiries`` counts, in words.
-        any_kind: whether one fault of any kind is enough, in place of one of each kind.
     """
+    history, windows, faults = timeline.history, timeline.faults, timeline.asked
+    effects = () if faults.directed else {*effects} - {*faults.impossible}
+    leader_changes = timeline.leader_changes
     result = CheckResult(name="exercise")
-    windows = fault_windows(history)
     need = result.requirements.append
     result.requirements += happened
     operations = history.operations()
@@ -61,10 +53,10 @@ def check_exercise(
         if window.verified_in_force
         and window.verified_healed
         # A call that was open throughout the fault counts too: a stalled holder blocks all calls.
-        and bisect_right(called, window.ended or history.end) > bisect_left(returned, window.begun)
+        and bisect_right(called, timeline.end_of(window)) > bisect_left(returned, window.begun)
     ]
-    asked = sorted({*kinds, *(window.kind for window in windows)})
-    if any_kind and asked:
+    asked = sorted({*faults.kinds, *(window.kind for window in windows)})
+    if faults.punctual and asked:
         need(Requirement("a fault in force, with operations inside, and healed", 1, len(proven)))
         asked = []
     for kind in asked:
@@ -82,15 +74,6 @@ def check_exercise(
             need(Requirement(expired, 1, expiries))
     if "leader change" in effects:
         need(Requirement("leader changes", 1, leader_changes))
-    result.intervals = [
-        Interval(
-            kind="fault",
-            start=window.begun,
-            end=window.ended or history.end,
-            label=f"{window.kind} {', '.join(window.targets)}".strip(),
-        )
-        for window in windows
-    ]
     result.stats = {
         **{requirement.name: requirement.observed for requirement in happened},
         expired: expiries,
@@ -99,17 +82,3 @@ def check_exercise(
         "faults in force, with operations inside, and healed": len(proven),
     }
     return result
-
-
-def count_lost_sessions(history: History) -> int:
-    """How many sessions clients were told to have lost: at most as many as expired.
-
-    The sessions of killed clients expire too, but no client is told of that.
-    """
-    return len({op.value.get("session") for op in history.events("session", "lost")} - {None})
-
-
-def count_elections(history: History) -> int:
-    """How many times a server was seen to begin to lead; at least 1."""
-    seen = [op.value["leader"] for op in history.events("control", "leader")]
-    return max(1, sum(leader is not None for leader in seen))

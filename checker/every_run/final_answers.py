@@ -5,16 +5,19 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
-from rumpus.checker.history import History, Operation
+from rumpus.checker.check import check
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, STUCK_WAITER, healed_phase
+from rumpus.checker.history import Operation
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 
 Question = tuple[str, bytes]
 """An operation's name and value."""
 
 
+@check("final answers", finds=[STUCK_WAITER])
 def check_final_answers(
-    history: History, most_tries: int, asked: Callable[[str, Any], bool] = lambda _f, _value: True
+    timeline: Timeline, most_tries: int, asked: Callable[[str, Any], bool] = lambda _f, _value: True
 ) -> CheckResult:
     """Judge the final phase: of each client's tries at a question, one must have been answered.
 
@@ -23,12 +26,13 @@ def check_final_answers(
     it had used up its tries, or if the next question had begun.
 
     Args:
-        history: the run.
+        timeline: the run.
         most_tries: how often a client asks each question at most.
         asked: whether an operation with this name and value is one of the questions. A client may
             be slow to begin its last operation of the load, which then is called in the final
             phase, and may be refused.
     """
+    history = timeline.history
     result = CheckResult(name="final answers")
     phase = healed_phase(history, result, ASKED_AGAIN)
     if phase is None:

@@ -7,7 +7,11 @@ from typing import Final
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.timeouts import gave_up
 from rumpus.checker.history import History, Operation, final_phase
-from rumpus.checker.verdict import CheckResult, Requirement
+from rumpus.checker.verdict import CheckResult, Kind, Requirement
+
+STUCK_WAITER = Kind(
+    "stuck-waiter", "a client could not proceed although nothing prevented it", timed=True
+)
 
 MOST_TOLD: Final = 3
 """How many calls that never returned are named."""

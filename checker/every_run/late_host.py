@@ -5,9 +5,10 @@ many tasks waited for each processor (``harness.host_meter``). A client, a link 
 well, at each of the ten or so steps of a request. At a load of 33 on two processors, for example, a
 call that may run over its timeout by 0.8 s does so with nothing wrong in the recipe.
 
-The rule: an anomaly of a kind in ``TIMED`` is undecided if the host was late for a fifth of the
-time that it lasted, the second before included, and it lasted 20 s at most. Late is all of a second
-in which tasks crowd the processors (``checker.host.CROWDED``), else what a wake-up was delayed by.
+The rule: an anomaly of a kind that is ``timed`` is undecided if the host was late for a fifth of
+the time that it lasted, the second before included, and it lasted 20 s at most. Late is all of a
+second in which tasks crowd the processors (``checker.timeline.host.CROWDED``), else what a wake-up
+was delayed by.
 No host is so busy that it explains a longer wait.
 """
 
@@ -24,31 +25,17 @@ SHARE: Final = 0.2
 LONGEST_NS: Final = 20_000_000_000
 BEFORE_NS: Final = 1_000_000_000
 
-TIMED: Final[frozenset[str]] = frozenset(
-    {
-        "overdue-call",
-        "stuck-waiter",
-        "unaware-holder",
-        "missed-revocation",
-        "stale-view",
-        "blocked-transaction",
-        "unnotified-submitter",
-        "unowned-partition",
-        "lingering-session",
-    }
-)
-"""Anomalies that say that something did not happen within a bounded time."""
-
 
 def leave_undecided(
-    history: History, checks: Iterable[CheckResult], kinds: Collection[str]
+    history: History, checks: Iterable[CheckResult], promised: Collection[str], *, strict: bool
 ) -> None:
     """Take the anomalies that a late host explains out of the checks, and say so in ``unknown``.
 
     Args:
         history: the run.
         checks: what was found; changed.
-        kinds: those of ``TIMED`` that would make the run a violation. Hazards stay what they are.
+        promised: kinds that the recipe promises to prevent. Hazards stay what they are.
+        strict: whether hazards are violations.
     """
     late = [each for each in windows(history) if each.late]
     if not late:
@@ -57,7 +44,9 @@ def leave_undecided(
         kept: list[Anomaly] = []
         taken: dict[str, list[Anomaly]] = {}
         for anomaly in check.anomalies:
-            undecided = anomaly.kind in kinds and _explained(anomaly, late)
+            kind = check.kinds.get(anomaly.kind)
+            counts = kind is not None and kind.timed and (strict or kind.name in promised)
+            undecided = counts and _explained(anomaly, late)
             (taken.setdefault(anomaly.kind, []) if undecided else kept).append(anomaly)
         check.anomalies = kept
         check.unknown += [

@@ -5,21 +5,26 @@ been healed, which was verified, and a quorum serves. Then every client must be 
 before the phase ends, and after that the line (the contenders' nodes) must be empty.
 """
 
-from rumpus.checker.every_run.final_phase import ASKED_AGAIN, FinalPhase, healed_phase
-from rumpus.checker.history import History
-from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.check import check
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, STUCK_WAITER, FinalPhase, healed_phase
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+DEADLOCK = Kind("deadlock", "no client could proceed although nothing prevented it")
+LEADERLESS = Kind("leaderless", "no leader could be elected although nothing prevented it")
+ORPHAN_NODE = Kind("orphan-node", "a node was left behind that belongs to no operation in progress")
 
 
-def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") -> CheckResult:
+@check("liveness", finds=[STUCK_WAITER, DEADLOCK, LEADERLESS, ORPHAN_NODE])
+def check_liveness(timeline: Timeline, *, nobody: str = "deadlock") -> CheckResult:
     """Judge the final phase.
 
     Args:
-        history: the run.
-        words: names of the operations.
+        timeline: the run.
         nobody: the kind of anomaly if no client at all is granted: ``deadlock`` for locks,
             ``leaderless`` for elections.
     """
+    history, words = timeline.history, timeline.words
     result = CheckResult(name="liveness")
     phase = healed_phase(history, result, ASKED_AGAIN)
     if phase is None:

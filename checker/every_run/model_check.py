@@ -2,20 +2,28 @@
 
 from collections.abc import Collection, Hashable
 
+from rumpus.checker.check import check
 from rumpus.checker.deciders.decide import ModelEntry, decide
 from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.deciders.table_builder import table_of
-from rumpus.checker.history import History
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.linearizability.own_model import entry_of
+from rumpus.checker.models.model import Model
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+NOT_LINEARIZABLE = Kind("not-linearizable", "no order of the operations explains all their results")
+DUPLICATE_SEQUENCE = Kind("duplicate-sequence", "one sequence number was given out twice")
 
 SECONDS = 10.0
 BYTES = 512 << 20
 """The time and memory that a search may take: histories of runs need a fraction of a second."""
 
 
+@check("model", finds=[NOT_LINEARIZABLE, DUPLICATE_SEQUENCE])
 def check_model(
-    history: History,
-    entry: ModelEntry,
+    timeline: Timeline,
+    model: str | type[Model] | ModelEntry,
     anomaly: str,
     *,
     functions: Collection[str] | None = None,
@@ -24,8 +32,8 @@ def check_model(
     """Decide whether a history follows a model.
 
     Args:
-        history: the run.
-        entry: the model.
+        timeline: the run.
+        model: the model's name (docs/models.md), its class, or its entry.
         anomaly: the kind of anomaly to report if it does not.
         functions: names of the operations that count; all that the model knows by default.
         initial: the model's initial value, as for ``rumpus check --initial``.
@@ -33,6 +41,12 @@ def check_model(
     Raises:
         WrongOperations: the model does not know a value.
     """
+    history = timeline.history
+    entry = model
+    if isinstance(entry, str):
+        entry = MODELS[entry]
+    elif not isinstance(entry, ModelEntry):
+        entry = entry_of(entry.__name__, entry)
     table = table_of(history)
     part = table.only(*(entry.functions if functions is None else functions))
     decision = decide(entry, part, initial, Budget(SECONDS, BYTES))

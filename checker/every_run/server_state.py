@@ -18,27 +18,41 @@ This is a promise of ZooKeeper's, and holds whatever the recipe is. `checker.ser
 
 from collections.abc import Iterator
 
+from rumpus.checker.check import check
 from rumpus.checker.history import History
 from rumpus.checker.servers.node_files import counter
 from rumpus.checker.servers.replicas import Replica
 from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+LOST_TRANSACTION = Kind(
+    "lost-transaction",
+    "a server never got a transaction that the ensemble committed",
+    about="servers",
+)
+DIVERGED_SERVERS = Kind(
+    "diverged-servers", "a server's tree differs from the one that the others have", about="servers"
+)
+LATENT_DIVERGENCE = Kind(
+    "latent-divergence",
+    "a server's disk holds what the ensemble dropped, until its next start",
+    about="disks",
+)
 
 MOST_NAMED = 3
 """How many znodes a description names."""
 
 
-def check_server_state(
-    truth: ServerTruth, clock: WallClock | None, history: History
-) -> CheckResult:
+@check("servers", finds=[LOST_TRANSACTION, DIVERGED_SERVERS, LATENT_DIVERGENCE])
+def check_server_state(timeline: Timeline) -> CheckResult | None:
     """Compare the servers with what they committed, and with what clients were shown.
 
-    Args:
-        truth: what their files say.
-        clock: converts their times to the run's clock; None if that is not known.
-        history: the run; what has no time of its own gets that of its beginning.
+    What has no time of its own gets that of the run's beginning. None without the servers' files.
     """
+    truth, clock, history = timeline.truth, timeline.clock, timeline.history
+    if truth is None:
+        return None
     start = history.start
     times = {
         txn.zxid: txn.time_ms

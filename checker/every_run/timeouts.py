@@ -17,10 +17,19 @@ No fault excuses it if it did not, for no fault makes time pass faster.
 from collections.abc import Iterator, Mapping, Sequence
 
 from rumpus.checker.anomalies import anomaly_of, at, seconds_waited
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.timeline.calm import Span, disturbances, longest_calm
+from rumpus.checker.timeline.calm import Span, longest_calm
 from rumpus.checker.timeline.holds import patience
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+EARLY_TIMEOUT = Kind("early-timeout", "a call reported that its timeout had passed before it had")
+OVERDUE_CALL = Kind(
+    "overdue-call",
+    "a call went on after its timeout and grace although nothing delayed it",
+    timed=True,
+)
 
 USUAL_GRACE_S = 2.0
 """By how much recipes may run over their timeouts unless they are told otherwise, in seconds."""
@@ -44,17 +53,19 @@ EARLY_NS = 100_000_000
 """How much sooner than that it may end: with a timeout this short a recipe may try just once."""
 
 
-def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
+@check("timeouts", finds=[EARLY_TIMEOUT, OVERDUE_CALL])
+def check_timeouts(timeline: Timeline, grace: float = USUAL_GRACE_S) -> CheckResult:
     """Judge every call whose value has a ``timeout``, and every endless one; see the module.
 
     Args:
-        history: the run.
+        timeline: the run.
         grace: seconds by which the recipe may run over a timeout.
 
     Cost: O(n log n), and as much again for each disturbance that an overrun meets.
     """
+    history = timeline.history
     result = CheckResult(name="timeouts")
-    spans = disturbances(history)
+    spans = timeline.disturbances
     longest = 0
     timed = 0
     for operation in history.operations():

@@ -7,24 +7,28 @@ the final phase and given up by the worker, that still sleep though what they wa
 
 from collections.abc import Sequence
 
-from rumpus.checker.every_run.final_phase import FinalPhase, healed_phase
-from rumpus.checker.history import History, Operation
+from rumpus.checker.check import check
+from rumpus.checker.every_run.final_phase import STUCK_WAITER, FinalPhase, healed_phase
+from rumpus.checker.history import Operation
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
+@check("waiters", finds=[STUCK_WAITER])
 def check_waiters(
-    history: History, functions: Sequence[str], *, opened: str = "", left_over: str = ""
+    timeline: Timeline, functions: Sequence[str], *, opened: str = "", left_over: str = ""
 ) -> CheckResult:
     """Judge the final phase.
 
     Args:
-        history: the run.
+        timeline: the run.
         functions: the operations that wait, each of which every client must have completed once.
         opened: the operation that brings what they wait for; without an ok of it in the final
             phase the result is unknown. Empty: no such operation is needed.
         left_over: the operation that looks for waiters left over; its result has ``waiting``, how
             many it found. Empty: there is none.
     """
+    history = timeline.history
     result = CheckResult(name="waiters")
     phase = healed_phase(history, result, "clients asked to proceed once every fault was healed")
     if phase is None or phase.was_cut_short():

@@ -10,15 +10,26 @@ observation that was called after another one, or a leader's acknowledgement, ha
 no older epoch. One pass in order of time, O(n log n); compare ``checker.exclusion.grants``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import Least, check, declaration
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
-from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, Ownership
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+FALSE_ACKNOWLEDGEMENT = Kind(
+    "false-acknowledgement", "a leader was acknowledged that did not lead or did not know it yet"
+)
+LOST_ACKNOWLEDGEMENT = Kind(
+    "lost-acknowledgement",
+    "a leader's acknowledgement was not written, or another deleted it",
+    logs=True,
+)
+EPOCH_REGRESSION = Kind("epoch-regression", "an older leader was seen after a newer one had been")
 
 
 @dataclass(frozen=True)
@@ -38,16 +49,27 @@ class _Told:
         return self.operation.completion.time
 
 
-def check_observations(history: History, *, campaign: str, lead: str, observe: str) -> CheckResult:
-    """Judge what observers saw, by the history alone.
+@check(
+    "observations",
+    finds=[FALSE_ACKNOWLEDGEMENT, EPOCH_REGRESSION],
+    least=[Least(10, "of one that had acknowledged", "acknowledged leaders observed")],
+)
+def check_observations(
+    timeline: Timeline, *, campaign: str, lead: str, observe: str
+) -> CheckResult | None:
+    """Judge what observers saw, by the history alone; None if the recipe promises nothing of it.
 
     Args:
-        history: the run.
+        timeline: the run.
         campaign: the operation whose ok has the epoch as ``token``.
         lead: the operation with which a leader acknowledges; its value says ``acknowledged``
             (the epoch) when that was confirmed.
         observe: its ok has ``epoch``, ``name`` and ``acknowledged`` (true or false), or null.
     """
+    promised = {"false-observation", *(k.name for k in declaration(check_observations).finds)}
+    if timeline.promises.prevents.isdisjoint({*promised, LOST_ACKNOWLEDGEMENT.name}):
+        return None  # a recipe of another repository, whose leaders nobody observes
+    history = timeline.history
     result = CheckResult(name="observations")
     leaders: dict[int, int] = {}
     led: dict[int, str] = {}
@@ -146,15 +168,10 @@ def acknowledgements_of(truth: ServerTruth, path: str) -> list[tuple[int, ZnodeL
     return [(epoch, life) for epoch, life in lives if epoch is not None]
 
 
+@check("acknowledgements", finds=[LOST_ACKNOWLEDGEMENT, FALSE_ACKNOWLEDGEMENT])
 def check_acknowledgements(
-    history: History,
-    truth: ServerTruth,
-    clock: WallClock,
-    owners: Sequence[Ownership],
-    path: str,
-    *,
-    lead: str,
-) -> CheckResult:
+    timeline: Timeline, below: Callable[[str], str], *, lead: str
+) -> CheckResult | None:
     """Judge the acknowledgements by the servers' logs.
 
     Each was made after its epoch's node had become first in line. None was removed by another
@@ -164,15 +181,16 @@ def check_acknowledgements(
     node, may live on at the servers for a while.
 
     Args:
-        history: the run.
-        truth: what was committed.
-        owners: which node was first in line, and when.
-        clock: converts the times of ``truth`` to the run's clock.
-        path: the parent of the acknowledgements, whose data begins with the epoch.
+        timeline: the run.
+        below: the line's parent -> that of the acknowledgements, whose data begins with the epoch.
         lead: the operation whose value says ``acknowledged`` when that was confirmed.
     """
+    logs, view, line = timeline.logs, timeline.servers, timeline.line
+    if logs is None or view is None or line is None:
+        return None
+    history, (truth, clock), path = timeline.history, logs, below(line.path)
     result = CheckResult(name="acknowledgements")
-    reigns = {owner.czxid: owner for owner in owners}
+    reigns = {owner.czxid: owner for owner in view.owners}
     clients = history.clients_of_sessions()
     acknowledgements = acknowledgements_of(truth, path)
     for epoch, life in acknowledgements:

@@ -8,11 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rumpus.checker.check import check
+from rumpus.checker.exclusion.revocation import MISSED_REVOCATION
 from rumpus.checker.history import History
-from rumpus.checker.servers.server_truth import Ending, ServerTruth
-from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.faults import fault_windows
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+LINGERING_SESSION = Kind(
+    "lingering-session", "a session that the service refuses lived on after its timeout", timed=True
+)
 
 OBEDIENCE_NS: Final = 4_000_000_000
 """How long (ns) a client may take to end its session while no fault is in force."""
@@ -45,26 +50,22 @@ def listed_sessions(truth: ServerTruth, folder: str) -> set[str]:
     return {life.path.removeprefix(f"{folder}/") for life in truth.znodes(folder)}
 
 
-def check_blacklisting(
-    history: History,
-    named: Sequence[Blacklisting],
-    truth: ServerTruth,
-    clock: WallClock,
-    *,
-    timeout: float | None = None,
-) -> CheckResult:
+@check("blacklisting", finds=[MISSED_REVOCATION, LINGERING_SESSION])
+def check_blacklisting(timeline: Timeline, operation: str = "break") -> CheckResult | None:
     """Every session on the list ended soon, in time without a fault.
 
     Its client has to end it within ``OBEDIENCE_NS`` (else ``missed-revocation``). If the service
     refuses it, it has to expire within its timeout and ``EXPIRY_NS`` (else ``lingering-session``).
 
     Args:
-        history: the run.
-        named: what was put on the list, and acknowledged.
-        truth: what was committed.
-        clock: converts the servers' times to the run's clock.
-        timeout: the sessions' timeout in seconds, if the service refuses them; else None.
+        timeline: the run.
+        operation: what puts a session on the list.
     """
+    if timeline.logs is None or not is_listed(timeline):
+        return None
+    history, (truth, clock) = timeline.history, timeline.logs
+    named = blacklistings(history, operation)
+    timeout = timeline.session_timeout if is_refused(timeline) else None
     longest = OBEDIENCE_NS if timeout is None else round(timeout * 1e9) + EXPIRY_NS
     result = CheckResult(name="blacklisting")
     lives = truth.sessions()
@@ -74,7 +75,7 @@ def check_blacklisting(
         closed = life.closed_ms if life is not None else None
         end = clock.monotonic(closed) if closed is not None else history.end
         by_client += life is not None and closed is not None and not life.expired
-        for start, stop in _calm(history):
+        for start, stop in _calm(timeline):
             since, until = max(start, entry.time), min(stop, end)
             if until - since > longest:
                 result.anomalies.append(
@@ -92,35 +93,42 @@ def check_blacklisting(
     result.stats = {
         "sessions put on the list": len(named),
         "ended by their clients": by_client,
-        "obeyed within their hang": _within_hang(
-            history, named, truth, clock, "closed" if timeout is None else "expired"
-        ),
+        "obeyed within their hang": within_hang(timeline, named),
     }
     return result
 
 
-def _calm(history: History) -> Iterator[tuple[int, int]]:
+def _calm(timeline: Timeline) -> Iterator[tuple[int, int]]:
     """The times of a run in which no fault was in force."""
+    history = timeline.history
     since = history.start
-    for window in fault_windows(history):
-        if window.begun > since:
-            yield since, window.begun
-        since = max(since, window.ended if window.ended is not None else history.end)
+    for fault in timeline.faults:
+        if fault.begun > since:
+            yield since, fault.begun
+        since = max(since, timeline.end_of(fault))
     if history.end > since:
         yield since, history.end
 
 
-def _within_hang(
-    history: History,
-    named: Sequence[Blacklisting],
-    truth: ServerTruth,
-    clock: WallClock,
-    how: Ending,
-) -> int:
+def is_listed(timeline: Timeline) -> bool:
+    """Whether the recipe puts sessions of hung holders on a blacklist."""
+    return not timeline.promises.prevents.isdisjoint({"missed-revocation", "lingering-session"})
+
+
+def is_refused(timeline: Timeline) -> bool:
+    """Whether the service refuses the sessions on the list; else their clients end them."""
+    return "lingering-session" in timeline.promises.prevents
+
+
+def within_hang(timeline: Timeline, named: Sequence[Blacklisting]) -> int:
     """How many blacklisted holders' nodes went in a hang, with a session that ended this way.
 
     A hang is a ``work`` call whose value has ``hang``: the holder does nothing meanwhile.
     """
+    if timeline.logs is None:
+        return 0
+    history, (truth, clock) = timeline.history, timeline.logs
+    how = "expired" if is_refused(timeline) else "closed"
     gone = {
         life.path: clock.monotonic(life.deleted_ms)
         for life in truth.znodes()

@@ -14,13 +14,20 @@ session by itself may stop believing some time before the session ends.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from rumpus.checker.anomalies import anomaly_of_hold, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.timeline.holds import Hold, Words
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, ServerView
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+UNBELIEVING_HOLDER = Kind(
+    "unbelieving-holder", "a holder stopped believing that it held it, without a reason"
+)
+REFUSED_REENTRY = Kind("refused-reentry", "a holder asked for it again and did not get it")
 
 NOTICE_NS = 1_000_000_000
 """How far (ns) from a grant or a doubt its reason may be recorded: the order of records varies."""
@@ -31,25 +38,25 @@ CLOSING_NS = 5_000_000_000
 REASONS = frozenset({"suspended", "lost", "exited", "closed", "paused", "resumed"})
 
 
+@check("entitlement", finds=[UNBELIEVING_HOLDER, REFUSED_REENTRY])
 def check_entitlement(
-    history: History,
-    holds: Sequence[Hold],
-    server: ServerView | None,
-    words: Words,
-    *,
-    dismissed: Collection[str] = (),
+    timeline: Timeline, dismissed: Callable[[Timeline], Collection[str]] = lambda _: ()
 ) -> CheckResult:
     """Judge doubts and re-entrant acquires; see the module. O(n log n).
 
     Args:
-        history: the run.
-        holds: its holds.
-        server: None when the servers' logs are not at hand.
-        words: names of the operations.
-        dismissed: sessions whose clients were asked to release; they have a reason.
+        timeline: the run.
+        dismissed: finds the sessions whose clients were asked to release; they have a reason.
     """
+    history, holds, server, words = (
+        timeline.history,
+        timeline.holds,
+        timeline.servers,
+        timeline.words,
+    )
     result = CheckResult(name="entitlement")
-    held = [hold for hold in holds if hold.session not in dismissed]
+    released = dismissed(timeline)
+    held = [hold for hold in holds if hold.session not in released]
     known = _Known(history, held, server, words)
     for op in history.events("session", "doubts"):
         hold = known.hold_at(op.value["client"], op.time)

@@ -8,10 +8,14 @@ reply arrived.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rumpus.checker.check import check
+from rumpus.checker.exclusion.mutual_exclusion import STALE_ACTION
+from rumpus.checker.exclusion.sequencers import REFUSED_SEQUENCER
 from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
@@ -31,19 +35,18 @@ class Write:
     time: int = 0
 
 
-def check_fence(
-    history: History, holds: Sequence[Hold], work: str, truth: ServerTruth | None, path: str
-) -> CheckResult:
+@check("fence", finds=[STALE_ACTION, REFUSED_SEQUENCER])
+def check_fence(timeline: Timeline, beside: str = "-data") -> CheckResult | None:
     """Judge the writes to one znode, whose data is the token of whoever wrote it.
 
     Args:
-        history: the run; ``writes`` in what an operation ``work`` returned are pairs of token and
-            the znode's version, ``refused`` the token of one that was refused.
-        holds: its holds.
-        work: name of the operation that writes.
-        truth: what the servers' logs say; None when they are not at hand.
-        path: the znode.
+        timeline: the run.
+        beside: what the znode's path has behind that of the lock.
     """
+    if not timeline.promises.fenced or timeline.line is None:
+        return None  # a fence that is no znode is the witness alone
+    history, holds, truth = timeline.history, timeline.holds, timeline.truth
+    work, path = timeline.words.work, f"{timeline.path}{beside}"
     result = CheckResult(name="fence")
     told = sorted(_told(history, work), key=lambda write: write.place)
     logged = list(_logged(truth, path)) if truth is not None else []

@@ -5,16 +5,33 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of_grants, anomaly_of_hold, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History
 from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView, sequence_number
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+TOKEN_REGRESSION = Kind("token-regression", "a later grant got a fencing token that is not larger")
+UNFAIR_GRANT = Kind("unfair-grant", "a grant came out of queue order")
 
 NUMBERS: Final = 10**10
 """More than any sequence number."""
 
 
-def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
+@check("tokens", finds=[TOKEN_REGRESSION])
+def check_tokens(timeline: Timeline) -> CheckResult | None:
+    """Judge the tokens of a recipe that promises them."""
+    return check_tokens_given(timeline) if timeline.promises.tokens else None
+
+
+@check("tokens", finds=[TOKEN_REGRESSION])
+def check_tokens_given(timeline: Timeline) -> CheckResult:
+    """Judge those tokens that were given, as a read-write lock gives them to its writers alone."""
+    return judge_tokens(timeline.history, timeline.holds)
+
+
+def judge_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
     """A grant whose acquire was called after another's had returned has a larger token.
 
     One pass over calls and returns in order of time, keeping the largest token returned so
@@ -53,9 +70,18 @@ def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
     return result
 
 
-def check_order(
-    history: History, holds: Sequence[Hold], server: ServerView | None, permits: int = 1
-) -> CheckResult:
+@check("grants on the servers", finds=[])
+def check_grants_told(timeline: Timeline) -> CheckResult | None:
+    """Say that owners by the servers' logs are not judged, where nobody says which znodes own."""
+    if not timeline.underived:
+        return None
+    thing = timeline.words.thing
+    what = f"who owned the {thing} by the servers' logs (double-grant): {timeline.underived}"
+    return CheckResult(name="grants on the servers", unjudged=[what])
+
+
+@check("order", finds=[UNFAIR_GRANT])
+def check_order(timeline: Timeline) -> CheckResult | None:
     """Clients were granted in the order of the line, except those that may hold together.
 
     The order of the line is that of the sequence numbers of the holds' nodes; where the line's
@@ -72,14 +98,19 @@ def check_order(
     has come to own, even if the clients before it were never granted.
 
     Args:
-        history: the run.
-        holds: its holds.
-        server: None when the servers' logs are not at hand.
-        permits: how many may hold at once.
+        timeline: the run.
 
     One pass from the last grant to the first over a sorted list of the numbers granted later:
     O(n log n) comparisons, and as many more as there are overtakings.
     """
+    if "unfair-grant" not in timeline.promises.prevents:
+        return None
+    history, holds, server, permits = (
+        timeline.history,
+        timeline.holds,
+        timeline.lives,
+        timeline.permits,
+    )
     result = CheckResult(name="order")
     before = {} if server is None else server.lines_before
     numbered = [

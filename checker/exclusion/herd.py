@@ -28,10 +28,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.anomalies import at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Op
-from rumpus.checker.timeline.holds import Hold, Words, patience, shares
+from rumpus.checker.timeline.holds import Hold, patience, shares
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, ServerView
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+HERD = Kind("herd", "one release woke more waiting clients than promised")
 
 
 @dataclass(eq=False, slots=True)
@@ -47,25 +51,21 @@ class _Release:
     woken: list[Op] | None = None
 
 
-def check_herd(
-    history: History,
-    holds: Sequence[Hold],
-    words: Words,
-    wakeups: int | None,
-    server: ServerView | None = None,
-    *,
-    permits: int = 1,
-) -> CheckResult:
+@check("herd", finds=[HERD])
+def check_herd(timeline: Timeline) -> CheckResult:
     """Judge the wake-ups of each release; see the module. O(n log n).
 
-    Args:
-        history: the run.
-        holds: its holds.
-        words: names of the operations.
-        wakeups: how many waiters one release may wake; None counts without judging.
-        server: None when the servers' logs are not at hand.
-        permits: how many may hold at once.
+    Where the recipe promises no bound they are only counted.
     """
+    promised = timeline.promises.wakeups
+    wakeups = None if promised is None else promised * timeline.permits
+    history, holds, words, server, permits = (
+        timeline.history,
+        timeline.holds,
+        timeline.words,
+        timeline.servers,
+        timeline.permits,
+    )
     result = CheckResult(name="herd")
     attempts: dict[int, _Attempts] = defaultdict(_Attempts)
     for operation in history.operations():

@@ -3,7 +3,7 @@
 `checker.exclusion.mutual_exclusion` compares beliefs, and takes the ends of sessions from the
 servers' logs. Here the same holds are decided as operations of a lock, as `rumpus check --model`
 would, without the logs: a session is assumed to live only until the last call of a grant in it
-(`checker.exclusion.session_proofs`). Holds that overlap even so overlap for certain.
+(`checker.timeline.session_proofs`). Holds that overlap even so overlap for certain.
 
 The recorded operations do not say when a client learned that it no longer holds. So in the table
 that is decided each hold is a process of its own, and its end is a release:
@@ -25,12 +25,17 @@ from typing import Any
 
 import numpy as np
 
+from rumpus.checker.check import check
 from rumpus.checker.deciders.decide import ModelEntry, decide
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import INFO, NEVER, OK, OperationTable
-from rumpus.checker.exclusion.session_proofs import lives_by_grants, proven_grants
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.exclusion.grants import TOKEN_REGRESSION
+from rumpus.checker.exclusion.mutual_exclusion import SPLIT_BRAIN
 from rumpus.checker.history import History
 from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.timeline.session_proofs import lives_by_grants, proven_grants
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 SECONDS = 5.0
@@ -38,7 +43,23 @@ BYTES = 512 << 20
 """The time and memory that a search may take where a simple check of the holds is not enough."""
 
 
-def check_holds_by_model(
+@check("holds by model", finds=[SPLIT_BRAIN, TOKEN_REGRESSION], unless=["exclusion", "tokens"])
+def check_holds_by_model(timeline: Timeline, model: str, fenced: str = "") -> CheckResult:
+    """Decide once more whether the holds follow the model of a lock.
+
+    Args:
+        timeline: the run.
+        model: the model's name.
+        fenced: the same for recipes whose grants have tokens, if it is another model.
+    """
+    tokens = timeline.promises.tokens
+    entry = MODELS[(tokens and fenced) or model]
+    return judge_holds_by_model(
+        timeline.history, timeline.holds, entry, permits=timeline.permits, tokens=tokens
+    )
+
+
+def judge_holds_by_model(
     history: History,
     holds: Sequence[Hold],
     entry: ModelEntry,
@@ -50,7 +71,7 @@ def check_holds_by_model(
 
     Args:
         history: the run.
-        holds: of one lock.
+        holds: its holds.
         entry: its model.
         permits: how many may hold at once.
         tokens: whether the model also checks the tokens. If the history follows the model without

@@ -9,40 +9,46 @@ to the call or the return is not judged. O(n log n).
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
+from rumpus.checker.exclusion.acknowledgements import acknowledgements_of
 from rumpus.checker.history import History, Op
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, Ownership
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+FALSE_OBSERVATION = Kind(
+    "false-observation",
+    "an observer was told about the leader what was not true during its call",
+    logs=True,
+)
 
 
+@check("sights", finds=[FALSE_OBSERVATION])
 def check_leader_sights(
-    history: History,
-    truth: ServerTruth,
-    clock: WallClock,
-    owners: Sequence[Ownership],
-    acknowledgements: Sequence[tuple[int, ZnodeLife]],
-    *,
-    observe: str,
-) -> CheckResult:
+    timeline: Timeline, below: Callable[[str], str], *, observe: str
+) -> CheckResult | None:
     """Judge what observers saw: ``false-observation``.
 
     Args:
-        history: the run.
-        truth: what was committed.
-        clock: converts the times of ``truth`` to the run's clock.
-        owners: which node was first in line, and when.
-        acknowledgements: the nodes by which leaders acknowledged, each with its epoch (the czxid
-            of the leader's node in the line).
+        timeline: the run.
+        below: the line's parent -> that of the nodes by which leaders acknowledge, whose data
+            begins with the epoch (the czxid of the leader's node in the line).
         observe: the operation whose ok has ``epoch``, ``name`` and ``acknowledged``, or null.
     """
+    logs, view, line = timeline.logs, timeline.servers, timeline.line
+    if logs is None or view is None or line is None:
+        return None
+    history, (truth, clock) = timeline.history, logs
     result = CheckResult(name="sights")
-    known = _Known(history, truth, clock, owners, acknowledgements)
+    acknowledgements = acknowledgements_of(truth, below(line.path))
+    known = _Known(history, truth, clock, view.owners, acknowledgements)
     judged = 0
     for operation in history.operations():
         call, done = operation

@@ -12,32 +12,39 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rumpus.checker.anomalies import at
+from rumpus.checker.check import check
+from rumpus.checker.every_run.final_phase import STUCK_WAITER
 from rumpus.checker.history import History, final_phase
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+EARLY_GRANT = Kind(
+    "early-grant", "a grant came before the lock-delay after a failed holder was over", logs=True
+)
 
 
-def check_lock_delay(
-    history: History,
-    holds: Sequence[Hold],
-    truth: ServerTruth | None,
-    clock: WallClock | None,
-    path: str,
-    delay: float,
-) -> CheckResult:
-    """Judge grants after failures, and those after releases.
+@check("lock-delay", finds=[EARLY_GRANT, STUCK_WAITER])
+def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResult | None:
+    """Judge grants after failures, and those after releases, of a recipe that promises a delay.
 
     Args:
-        history: the run.
-        holds: its holds.
-        truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
-        clock: see ``truth``.
-        path: the parent of the contenders' nodes.
-        delay: the lock-delay that the recipe promises, in seconds.
+        timeline: the run.
+        below: the znode below which the contenders' znodes are; None: below the run's.
     """
+    delay = timeline.promises.lock_delay
+    if not delay:
+        return None
+    history, holds, truth, clock = (
+        timeline.history,
+        timeline.holds,
+        timeline.truth,
+        timeline.clock,
+    )
+    path = timeline.path if below is None else below
     result = CheckResult(name="lock-delay")
     length = int(delay * 1e9)
     waits = []

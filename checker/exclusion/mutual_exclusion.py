@@ -32,11 +32,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from rumpus.checker.check import Least, check
 from rumpus.checker.history import History, Op
 from rumpus.checker.timeline.holds import Hold, Words
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, Ownership, ServerView
-from rumpus.checker.timeline.states import Interval
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+DOUBLE_GRANT = Kind(
+    "double-grant", "on the servers, more live sessions owned it at once than allowed", logs=True
+)
+SPLIT_BRAIN = Kind(
+    "split-brain", "more clients with live sessions than allowed believed that they held it"
+)
+STALE_BELIEF = Kind(
+    "stale-belief", "a client believed that it held it after its session expired, not knowing yet"
+)
+UNAWARE_HOLDER = Kind(
+    "unaware-holder",
+    "a client believed that it held it after its own clock should have told it",
+    timed=True,
+)
+STALE_ACTION = Kind(
+    "stale-action", "an action of a stale holder reached the resource and was accepted"
+)
+FENCED = Kind("fenced", "an action of a stale holder was refused by the fence, as it should be")
+
+KINDS = (DOUBLE_GRANT, SPLIT_BRAIN, STALE_BELIEF, UNAWARE_HOLDER, STALE_ACTION, FENCED)
 
 TOLERANCE_NS = 3_000_000_000
 """How long (ns) after an expiry, or after its process is resumed, a client may still believe.
@@ -112,7 +134,39 @@ def crowds(holds: Sequence[Hold], permits: int) -> Iterator[Crowd]:
             yield Crowd([holds[other] for _, other in standing], ends, start, left)
 
 
-def check_exclusion(
+@check("exclusion", finds=KINDS, least=[Least(10, "handovers", "contended handovers")])
+def check_exclusion(timeline: Timeline, tolerance: int = TOLERANCE_NS) -> CheckResult:
+    """Judge mutual exclusion: one holder at a time, or several readers, or up to ``permits``.
+
+    Args:
+        timeline: the run.
+        tolerance: nanoseconds that a client may take to notice that its session has ended.
+    """
+    result = _exclusion_of(timeline, timeline.lives, tolerance)
+    if timeline.servers is None:
+        result.stats["expiries_while_holding"] = None
+    return result
+
+
+@check("exclusion", finds=KINDS)
+def check_primary(timeline: Timeline) -> CheckResult:
+    """Judge that one client at a time believes to have a role that nobody asks for."""
+    return _exclusion_of(timeline, timeline.servers, TOLERANCE_NS)
+
+
+def _exclusion_of(timeline: Timeline, server: ServerView | None, tolerance: int) -> CheckResult:
+    return judge_exclusion(
+        timeline.history,
+        timeline.holds,
+        server,
+        timeline.words,
+        permits=timeline.permits,
+        tolerance=tolerance,
+        lateness_matters="unaware-holder" in timeline.promises.prevents,
+    )
+
+
+def judge_exclusion(
     history: History,
     holds: Sequence[Hold],
     server: ServerView | None,
@@ -122,7 +176,7 @@ def check_exclusion(
     tolerance: int = TOLERANCE_NS,
     lateness_matters: bool = False,
 ) -> CheckResult:
-    """Judge mutual exclusion: one holder at a time, or several readers, or up to ``permits``.
+    """Judge mutual exclusion of any holds: of one part of a set, say.
 
     Args:
         history: the run.
@@ -150,17 +204,6 @@ def check_exclusion(
     if lateness_matters:
         judge.untold_lateness()
     judge.actions()
-    for hold in holds:
-        for start, end in hold.beliefs:
-            result.intervals.append(
-                Interval(
-                    kind="belief",
-                    start=start,
-                    end=end,
-                    client=hold.client,
-                    token=hold.token,
-                )
-            )
     result.stats = {
         "holds": len(holds),
         "handovers": count_handovers(holds, permits),
@@ -175,14 +218,16 @@ def check_exclusion(
     return result
 
 
-def check_lateness(
-    history: History, holds: Sequence[Hold], server: ServerView | None, words: Words
-) -> CheckResult:
+@check("lateness", finds=[UNAWARE_HOLDER])
+def check_lateness(timeline: Timeline) -> CheckResult:
     """Judge only whether holders noticed in time that their session had ended.
 
-    For what any number may hold at once. Arguments as for ``check_exclusion``.
+    For what any number may hold at once.
     """
-    judge = _Judge(history, holds, server, words, len(holds), TOLERANCE_NS)
+    holds = timeline.holds
+    judge = _Judge(
+        timeline.history, holds, timeline.servers, timeline.words, len(holds), TOLERANCE_NS
+    )
     for hold, expiry in judge.stale:
         judge.lateness(hold, expiry)
     judge.untold_lateness()

@@ -9,23 +9,23 @@ only a bounded time to return.
 from collections import defaultdict
 
 from rumpus.checker.anomalies import at
-from rumpus.checker.history import History
-from rumpus.checker.timeline.faults import fault_windows
-from rumpus.checker.timeline.holds import Words, pauses
-from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView
+from rumpus.checker.check import check
+from rumpus.checker.every_run.final_phase import STUCK_WAITER
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 BOUND_NS = 2_500_000_000
 """How long an acquire may go on after its turn has come: a waiter needs a few milliseconds."""
 
 
-def check_overdue(
-    history: History, server: ServerView | None, words: Words, bound: int = BOUND_NS
-) -> CheckResult:
+@check("overdue", finds=[STUCK_WAITER])
+def check_overdue(timeline: Timeline, bound: int = BOUND_NS) -> CheckResult:
     """Judge waiters whose turn had come. Without complete logs nothing is judged.
 
     O(n log n), and as much again for each fault that a wait runs into.
     """
+    history, server, words = timeline.history, timeline.servers, timeline.words
     result = CheckResult(name="overdue")
     if server is None:
         return result
@@ -39,8 +39,8 @@ def check_overdue(
     for owner in server.owners:
         if owner.path in server.turns and owner.session in clients:
             turns[clients[owner.session]].append(owner)
-    windows = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
-    frozen = pauses(history)
+    windows = [(fault.begun, timeline.end_of(fault)) for fault in timeline.faults]
+    frozen = timeline.pauses
     longest = 0
     for operation in history.operations():
         call, done = operation

@@ -16,18 +16,33 @@ from itertools import pairwise
 from math import inf
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.check import Least, check
 from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.every_run.final_phase import healed_phase
-from rumpus.checker.exclusion.grants import check_tokens
-from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
-from rumpus.checker.exclusion.mutual_exclusion import check_exclusion, expired_while_holding
-from rumpus.checker.exclusion.session_proofs import lives_by_grants
+from rumpus.checker.exclusion.grants import TOKEN_REGRESSION, judge_tokens
+from rumpus.checker.exclusion.holds_by_model import judge_holds_by_model
+from rumpus.checker.exclusion.mutual_exclusion import KINDS, expired_while_holding, judge_exclusion
 from rumpus.checker.history import History, Operation
-from rumpus.checker.servers.server_truth import ServerTruth, touched
-from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.servers.server_truth import touched
 from rumpus.checker.timeline.holds import Hold, Words, extract_holds
-from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
+from rumpus.checker.timeline.session_proofs import lives_by_grants
+from rumpus.checker.timeline.timeline import Place, Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+SHARED_PARTITION = Kind("shared-partition", "two members owned one partition at once")
+UNOWNED_PARTITION = Kind(
+    "unowned-partition", "no member owned a partition although there were members", timed=True
+)
+PARTIAL_SHARE = Kind(
+    "partial-share",
+    "a member was told that its share was complete, but partitions were missing",
+    logs=True,
+)
+
+
+LISTS_STALE = 2
+"""For how many session timeouts a member list may be out of date when it is used."""
 
 
 def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
@@ -61,82 +76,65 @@ def _until(time: int, hold: Hold) -> Hold:
     return replace(hold, beliefs=beliefs or [(hold.granted, hold.granted)])
 
 
-def check_shares(
-    history: History,
-    parts: Sequence[str],
-    server: Callable[[str], ServerView | None],
-    words: Words,
-    *,
-    tokens: bool,
-    lateness_matters: bool,
-) -> list[CheckResult]:
-    """Judge every part by itself.
-
-    Args:
-        history: the run.
-        parts: the whole set.
-        server: the server's timeline for a part; None when the logs are not at hand.
-        words: names of the operations.
-        tokens: whether grants come with tokens that only grow.
-        lateness_matters: see ``check_exclusion``.
-    """
+@check(
+    "shares",
+    finds=[SHARED_PARTITION, TOKEN_REGRESSION, *KINDS],
+    least=[Least(10, "handovers", "parts that got another owner")],
+)
+def check_shares(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
+    """Judge every part of the whole set by itself."""
+    history, words, line = timeline.history, timeline.words, timeline.line
     every = holds_of_parts(history, words)
     handovers = expiries = 0
     shares = CheckResult(name="shares")
-    results = [shares]
     for part in parts:
-        holds, view = every.get(part, []), server(part)
+        holds = every.get(part, [])
+        its = line and Place(line.kind, f"{line.path}/{part}", line.mark, line.shared)
+        view = timeline.owners_in(its)
         named = Words(words.acquire, words.work, words.release, f"part {part}")
-        result = check_exclusion(
+        result = judge_exclusion(
             history,
             holds,
             view or lives_by_grants(holds),
             named,
-            lateness_matters=lateness_matters,
+            lateness_matters="unaware-holder" in timeline.promises.prevents,
         )
         if not result.anomalies:
-            result.anomalies += check_holds_by_model(history, holds, MUTEX).anomalies
+            result.anomalies += judge_holds_by_model(history, holds, MUTEX).anomalies
         for anomaly in result.anomalies:
             if anomaly.kind in ("split-brain", "double-grant"):
                 anomaly.kind = "shared-partition"
         shares.anomalies += result.anomalies
         shares.unknown += result.unknown
-        shares.intervals += result.intervals
         handovers += sum(later.client != earlier.client for earlier, later in pairwise(holds))
         if view is not None:
             expiries += len(expired_while_holding(holds, view))
-        if tokens:
-            ordered = check_tokens(history, holds)
-            ordered.name = f"tokens of {part}"
-            results.append(ordered)
+        if timeline.promises.tokens:
+            shares.anomalies += judge_tokens(history, holds).anomalies
     shares.stats = {
         "holds": sum(map(len, every.values())),
         "handovers": handovers,
         "expiries_while_holding": expiries,
     }
-    return results
+    return shares
 
 
-def members_at_once(
-    truth: ServerTruth | None, clock: WallClock | None, path: str, lines: str, stale: int
-) -> Callable[[int, int], int] | None:
+def members_at_once(timeline: Timeline) -> Callable[[int, int], int] | None:
     """An upper bound of how many members a client may have read while it chose its share.
 
     Members are the ephemeral nodes below the group's znode, except those in the lines for parts.
-
-    Args:
-        truth: what the servers' logs say; None when they are not at hand.
-        clock: converts the servers' times to the run's clock.
-        path: the group's znode.
-        lines: the znode, below ``path``, of the lines for the parts.
-        stale: for how long a member list may have been out of date when it was used (ns).
 
     Returns:
         A function (start, end in ns) -> the upper bound; None if the logs do not tell. A call
         costs O(k log n), with n members ever and k of them that came in the span.
     """
-    if truth is None or clock is None or truth.reasons or not clock.steady:
+    line, path = timeline.line, timeline.path
+    if line is None or line.kind == "unknown" or timeline.logs is None:
+        return None  # where the locks' nodes are not known, they cannot be told from members'
+    lines, (truth, clock) = line.path, timeline.logs
+    if truth.reasons or not clock.steady:
         return None
+    stale = int(LISTS_STALE * timeline.session_timeout * 1e9)
 
     def named(node: str) -> bool:
         return node.startswith(f"{path}/") and not node.startswith(f"{lines}/")
@@ -168,21 +166,18 @@ def members_at_once(
     return members
 
 
-def check_sizes(
-    history: History, parts: Sequence[str], members: Callable[[int, int], int] | None, words: Words
-) -> CheckResult:
+@check("sizes", finds=[PARTIAL_SHARE])
+def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
     """Judge that no share that was called complete is too small: ``partial-share``.
 
     With n members, the i-th gets the i-th, (i+n)-th, ... part. So with at most n members every
     share has at least the number of parts divided by n, rounded down.
 
     Args:
-        history: the run.
+        timeline: the run.
         parts: the whole set.
-        members: (start, end in ns) -> how many members may have been listed at once, as from
-            ``members_at_once``; None when the logs are not at hand, and then nothing is judged.
-        words: names of the operations.
     """
+    history, words, members = timeline.history, timeline.words, timeline.part(members_at_once)
     result = CheckResult(name="sizes")
     sizes = []
     for operation in history.operations():
@@ -211,12 +206,14 @@ def check_sizes(
     return result
 
 
-def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
+@check("ownership", finds=[UNOWNED_PARTITION, SHARED_PARTITION])
+def check_ownership(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
     """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module.
 
     The members are asked in rounds what they own, and some leave before the second round. That
     round is not judged if one of these could not leave.
     """
+    history = timeline.history
     result = CheckResult(name="ownership")
     asked = "members asked what they own once every fault was healed"
     phase = healed_phase(history, result, asked)

@@ -8,11 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+FREED_LIVE_HOLDER = Kind(
+    "freed-live-holder", "a lock was taken from a holder that was still entitled to it"
+)
+FALSE_REMOVAL = Kind(
+    "false-removal", "a client was told that it had removed a node, but it had not", logs=True
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +29,7 @@ class Removal:
     """A node that a session other than its owner deleted, at ``time`` (nanoseconds).
 
     Both sessions may belong to one client, which may delete in its next session what it made in
-    the one before. The history tells whose they are (``check_removals``).
+    the one before. The history tells whose they are (``judge_removals``).
     """
 
     life: ZnodeLife
@@ -61,10 +70,8 @@ def ends_of_processes(history: History) -> dict[str, int]:
     return ends
 
 
-def check_removals(
-    history: History,
-    found: Sequence[Removal],
-    declared: Mapping[int, int],
+def judge_removals(
+    history: History, found: Sequence[Removal], declared: Mapping[int, int]
 ) -> CheckResult:
     """No client removed the node of another client's process that lived.
 
@@ -111,18 +118,17 @@ def check_removals(
     return result
 
 
-def check_told_removals(
-    history: History, truth: ServerTruth, clock: WallClock, path: str, free: str
-) -> CheckResult:
+@check("told removals", finds=[FALSE_REMOVAL])
+def check_told_removals(timeline: Timeline, free: str) -> CheckResult | None:
     """A client that was told that it removed a node did so by the logs: else ``false-removal``.
 
     Args:
-        history: the run.
-        truth: what was committed.
-        clock: converts the servers' times to the run's clock.
-        path: the parent of the contenders' nodes.
+        timeline: the run.
         free: the operation whose ok has ``node`` and says whether it was ``removed``.
     """
+    if timeline.logs is None or timeline.line is None:
+        return None
+    history, (truth, clock), path = timeline.history, timeline.logs, timeline.line.path
     result = CheckResult(name="told removals")
     clients = history.clients_of_sessions()
     removed: dict[tuple[str, int | None], list[int]] = {}

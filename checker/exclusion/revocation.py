@@ -9,29 +9,35 @@ or lost its connection meanwhile.
 from collections import defaultdict
 
 from rumpus.checker.anomalies import at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Op
-from rumpus.checker.timeline.holds import Words, pauses
-from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind, Requirement
+
+MISSED_REVOCATION = Kind(
+    "missed-revocation", "a holder was asked to release and never learned of it", timed=True
+)
 
 LEAST_LEARNED = 5
 """How many holders must have learned that they were asked for a run to mean anything."""
 
 
-def check_revocations(history: History, words: Words, patience: int) -> CheckResult:
+@check("revocations", finds=[MISSED_REVOCATION])
+def check_revocations(timeline: Timeline, patience: int) -> CheckResult:
     """Judge requests to release.
 
     Operations: ``acquire`` ok {node}; ``revoke`` ok {asked: nodes whose owners were asked}; the
     holder's ``work`` ok {asked: whether it heard of it}. O(n log n).
 
     Args:
-        history: the run.
-        words: names of the other operations.
+        timeline: the run.
         patience: nanoseconds that a connected holder may take to learn of a request.
     """
+    history, words = timeline.history, timeline.words
     result = CheckResult(name="revocations")
     requests = _first_requests(history)
     connections = _connections(history)
-    frozen = pauses(history)
+    frozen = timeline.pauses
     granted: dict[int, Op] = {}
     learned = 0
     for operation in history.operations():

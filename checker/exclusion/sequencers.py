@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from math import inf
 
 from rumpus.checker.anomalies import at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Hold, Words
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+STALE_SEQUENCER = Kind("stale-sequencer", "a sequencer was called valid after its hold had ended")
+REFUSED_SEQUENCER = Kind("refused-sequencer", "a sequencer was called stale during its hold")
 
 
 @dataclass(frozen=True)
@@ -28,24 +31,19 @@ class _Stand:
     at_most: float
 
 
-def check_sequencers(
-    history: History,
-    holds: Sequence[Hold],
-    words: Words,
-    truth: ServerTruth | None,
-    clock: WallClock | None,
-    path: str,
-) -> CheckResult:
-    """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out.
-
-    Args:
-        history: the run.
-        holds: its holds.
-        words: names of the operations.
-        truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
-        clock: see ``truth``.
-        path: the parent of the contenders' nodes.
-    """
+@check("sequencers", finds=[STALE_SEQUENCER, REFUSED_SEQUENCER])
+def check_sequencers(timeline: Timeline) -> CheckResult | None:
+    """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out."""
+    if "stale-sequencer" not in timeline.promises.prevents:
+        return None
+    history, holds, words, truth, clock, path = (
+        timeline.history,
+        timeline.holds,
+        timeline.words,
+        timeline.truth,
+        timeline.clock,
+        timeline.path,
+    )
     result = CheckResult(name="sequencers")
     deletions: dict[tuple[str, int], int] = {}
     if truth is not None and clock is not None:

@@ -27,9 +27,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from rumpus.checker.check import check
+from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.families.latch_entries import EARLY_ENTRY
 from rumpus.checker.history import History, Operation
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+EARLY_EXIT = Kind("early-exit", "a client left a double barrier before others had begun to leave")
+FALSE_EXIT = Kind(
+    "false-exit",
+    "a client left a double barrier as a member after its session had ended",
+    logs=True,
+)
 
 EVER = 1 << 62
 
@@ -48,17 +60,11 @@ class _Coming:
     until: int
 
 
-def check_barrier_rounds(
-    history: History, parties: int, session_ends: Mapping[str, int]
-) -> CheckResult:
-    """Judge the operations ``enter`` and ``leave``.
-
-    Args:
-        history: the run.
-        parties: how many go in together.
-        session_ends: by when each session had certainly ended, in nanoseconds on the run's clock;
-            one that is missing may go on for ever.
-    """
+@check("rounds", finds=[EARLY_ENTRY, EARLY_EXIT, FALSE_EXIT])
+def check_barrier_rounds(timeline: Timeline) -> CheckResult:
+    """Judge the operations ``enter`` and ``leave``; all clients go in together."""
+    history, session_ends = timeline.history, certain_ends(timeline.servers)
+    parties = max(1, history.clients)
     result = CheckResult(name="rounds")
     calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
     by_process: dict[int, list[Operation]] = {}
@@ -86,19 +92,17 @@ def certain_ends(server: ServerView | None) -> dict[str, int]:
     return {name: end.time + CLOCK_SLACK_NS for name, end in known.items()}
 
 
-def check_rounds_by_model(history: History) -> CheckResult | None:
+@check("double-barrier", finds=[EARLY_ENTRY, EARLY_EXIT], unless=["rounds"])
+def check_rounds_by_model(timeline: Timeline) -> CheckResult | None:
     """Check all operations by the model; None if an outcome is unknown (see the module).
 
     Of the operations that contradict the model, the one that returned last was early.
     """
-    # Imported late: clients import this module too, and do not need the checkers.
-    from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER  # noqa: PLC0415
-    from rumpus.checker.every_run.model_check import check_model  # noqa: PLC0415
-
+    history = timeline.history
     calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
     if any(call.outcome == "info" for call in calls):
         return None
-    result = check_model(history, DOUBLE_BARRIER, "early-entry", initial=max(1, history.clients))
+    result = check_model(timeline, DOUBLE_BARRIER, "early-entry", initial=max(1, history.clients))
     by_index = {op.index: op for op in history}
     for anomaly in result.anomalies:
         done = [by_index[index] for index in anomaly.ops if by_index[index].type == "ok"]

@@ -10,16 +10,29 @@ that every transaction ends.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.check import Least, check
 from rumpus.checker.every_run.final_phase import healed_phase
+from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE, check_model
 from rumpus.checker.history import History, Operation
-from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import session_hex
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+TWO_DECISIONS = Kind("two-decisions", "one transaction was both committed and aborted")
+INVALID_COMMIT = Kind(
+    "invalid-commit", "a transaction was committed without a yes of every participant"
+)
+LOST_VOTE = Kind(
+    "lost-vote", "an acknowledged vote is missing, or another one is in its place", logs=True
+)
+BLOCKED_TRANSACTION = Kind(
+    "blocked-transaction", "a transaction was not decided although nothing prevented it", timed=True
+)
 
 
 @dataclass
@@ -53,11 +66,14 @@ class _Ballot(msgspec.Struct):
     author: str
 
 
-def decisions_in_logs(truth: ServerTruth, path: str) -> dict[str, list[Decided]]:
+def decisions_in_logs(timeline: Timeline) -> dict[str, list[Decided]] | None:
     """Key -> the different decisions that the servers committed for it, in their order.
 
-    They are the data of ``<path>/<key>/decision...``.
+    They are the data of ``<path>/<key>/decision...``. None without the servers' logs.
     """
+    truth, path = timeline.truth, timeline.path
+    if truth is None:
+        return None
     found: dict[str, list[Decided]] = {}
     for txn in truth.committed:
         for effect in txn.effects:
@@ -72,11 +88,15 @@ def decisions_in_logs(truth: ServerTruth, path: str) -> dict[str, list[Decided]]
     return found
 
 
-def votes_in_logs(truth: ServerTruth, path: str) -> dict[tuple[str, str], Standing]:
+def votes_in_logs(timeline: Timeline) -> dict[tuple[str, str], Standing] | None:
     """Key and site -> the vote at the end of the logs; without nodes whose fate is uncertain.
 
     A site is the client that votes. Votes are the data of ``<path>/<key>/vote-<site>``.
+    None without the servers' logs.
     """
+    truth, path = timeline.truth, timeline.path
+    if truth is None:
+        return None
     contested = truth.contested()
     found: dict[tuple[str, str], Standing] = {}
     for txn in truth.committed:
@@ -94,16 +114,23 @@ def votes_in_logs(truth: ServerTruth, path: str) -> dict[tuple[str, str], Standi
     return found
 
 
-def check_commitments(
-    history: History, on_servers: Mapping[str, Iterable[Decided]] | None = None
-) -> CheckResult:
-    """Judge agreement and validity.
+ORPHANS: Final = "coordinators dead to the end"
+BY_OTHERS: Final = "decided without the coordinator"
 
-    Args:
-        history: the run.
-        on_servers: key -> the decisions that the servers' logs have, each once, in their order;
-            None without logs, and then it is not known which client decided.
-    """
+
+@check(
+    "commitments",
+    finds=[TWO_DECISIONS, INVALID_COMMIT],
+    least=[
+        Least(5, "commits", "commits"),
+        Least(5, "aborts", "aborts"),
+        Least(1, ORPHANS, ORPHANS),
+        Least(1, BY_OTHERS, BY_OTHERS),
+    ],
+)
+def check_commitments(timeline: Timeline) -> CheckResult:
+    """Judge agreement and validity; without logs it is not known which client decided."""
+    history, on_servers = timeline.history, timeline.part(decisions_in_logs)
     result = CheckResult(name="commitments")
     transactions = _transactions(history)
     for transaction in transactions.values():
@@ -130,24 +157,26 @@ def check_commitments(
         "transactions": sum(t.begun is not None for t in transactions.values()),
         "commits": outcomes.count(("commit",)),
         "aborts": outcomes.count(("abort",)),
-        "coordinators dead to the end": sum(map(_orphaned, transactions.values())),
-        "decided without the coordinator": None
+        ORPHANS: sum(map(_orphaned, transactions.values())),
+        BY_OTHERS: None
         if on_servers is None
         else _without_coordinator(history, transactions, on_servers),
     }
     return result
 
 
-def check_votes(
-    history: History, standing: Mapping[tuple[str, str], Standing] | None
-) -> CheckResult:
-    """Judge that every acknowledged vote is still there at the end: ``lost-vote``.
+@check("atomic-commitment", finds=[NOT_LINEARIZABLE], unless=["commitments"])
+def check_commitment_by_model(timeline: Timeline) -> CheckResult:
+    """Judge all operations once more, by the model of atomic commitment."""
+    calls = [each.invoke for each in timeline.history.operations() if each.invoke.f == "begin"]
+    parties = max((len(call.value["participants"]) for call in calls), default=None)
+    return check_model(timeline, "atomic-commitment", "not-linearizable", initial=parties)
 
-    Args:
-        history: the run.
-        standing: key and site -> the vote at the end of the servers' logs (``votes_in_logs``);
-            None without logs.
-    """
+
+@check("votes", finds=[LOST_VOTE])
+def check_votes(timeline: Timeline) -> CheckResult:
+    """Judge that every acknowledged vote is still there at the end of the servers' logs."""
+    history, standing = timeline.history, timeline.part(votes_in_logs)
     result = CheckResult(name="votes")
     compared = 0
     for operation in history.operations():
@@ -170,8 +199,10 @@ def check_votes(
     return result
 
 
-def check_ends(history: History) -> CheckResult:
+@check("ends", finds=[BLOCKED_TRANSACTION])
+def check_ends(timeline: Timeline) -> CheckResult:
     """Judge the final phase: every transaction has an end, and every client learns it."""
+    history = timeline.history
     result = CheckResult(name="ends")
     phase = healed_phase(history, result)
     if phase is None:

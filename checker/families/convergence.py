@@ -10,19 +10,26 @@ those of its client.
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, seconds_waited
-from rumpus.checker.every_run.exercise import count_lost_sessions
+from rumpus.checker.check import Least, check
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline, count_lost_sessions
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+STALE_VIEW = Kind(
+    "stale-view", "a watched view did not converge to the state on the servers", timed=True
+)
+SESSION_ORDER = Kind("session-order", "a session saw the state go back")
 
 
-def check_convergence(history: History) -> CheckResult:
+@check("convergence", finds=[STALE_VIEW])
+def check_convergence(timeline: Timeline) -> CheckResult:
     """Judge the final phase: ``stale-view`` for each view that did not become what is there.
 
     Every client converges, some in several rounds. If all reads of a client went unanswered, the
     result is unknown.
     """
+    history = timeline.history
     result = CheckResult(name="convergence")
     phase = healed_phase(history, result, "views asked to converge once every fault was healed")
     if phase is None:
@@ -76,11 +83,17 @@ def _differing(seen: Any, there: Any) -> str:
     return f"{shown} although the servers held {held}"
 
 
-def check_view_order(history: History) -> CheckResult:
+@check(
+    "view order",
+    finds=[SESSION_ORDER],
+    least=[Least(20, "looks_with_news", "looks that showed something new")],
+)
+def check_view_order(timeline: Timeline) -> CheckResult:
     """Judge the load: ``session-order`` for each view that went back to an earlier change.
 
     Looks of one client come one after another, so that their order is that of the calls.
     """
+    history = timeline.history
     result = CheckResult(name="view order")
     latest: dict[tuple[int, Any, str], tuple[int, Operation]] = {}
     shown: dict[tuple[int, Any], dict[str, Any]] = {}
@@ -115,9 +128,10 @@ def check_view_order(history: History) -> CheckResult:
     return result
 
 
-def count_expiries(history: History, truth: ServerTruth | None) -> int:
+def count_expiries(timeline: Timeline) -> int:
     """How many of the clients' sessions expired; without logs, how many clients saw as lost."""
-    if truth is None:
-        return count_lost_sessions(history)
-    ours = history.clients_of_sessions()
-    return sum(life.expired and life.session in ours for life in truth.sessions().values())
+    if timeline.truth is None:
+        return count_lost_sessions(timeline.history)
+    ours = timeline.history.clients_of_sessions()
+    sessions = timeline.truth.sessions().values()
+    return sum(life.expired and life.session in ours for life in sessions)

@@ -13,8 +13,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+MISCOUNT = Kind("miscount", "the count contradicts the acknowledged additions")
 
 
 class _Step(NamedTuple):
@@ -30,14 +34,16 @@ class _Step(NamedTuple):
         return self.operation.completion.time
 
 
-def check_totals(history: History, *, add: str, read: str) -> CheckResult:
+@check("totals", finds=[MISCOUNT])
+def check_totals(timeline: Timeline, *, add: str, read: str) -> CheckResult:
     """Judge the totals that acknowledged additions returned: ``miscount``.
 
     Args:
-        history: the run.
+        timeline: the run.
         add: the operation {key, value: amount} -> {key, value: total}.
         read: the operation {key} -> {key, value: total}.
     """
+    history = timeline.history
     result = CheckResult(name="totals")
     told: dict[Hashable, list[Operation]] = defaultdict(list)
     signs: dict[Hashable, set[int]] = defaultdict(set)

@@ -15,8 +15,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+GENERATION_REGRESSION = Kind(
+    "generation-regression", "a generation number went back, or did not grow with a change"
+)
+STALE_READ = Kind(
+    "stale-read", "a read returned older contents than some client had already been told"
+)
+LOST_UPDATE = Kind(
+    "lost-update", "a write was carried out although the contents were not those it expected"
+)
+EARLY_EVENT = Kind("early-event", "a client was told of a change that it could not read yet")
 
 KINDS: Final = {"read": "read", "write": "write", "publish": "write", "await": "await"}
 """Operation -> what it does to the contents."""
@@ -38,7 +51,8 @@ class Sight:
         return f"generation {self.version} by a {self.f}"
 
 
-def check_file_contents(history: History) -> CheckResult:
+@check("file contents", finds=[GENERATION_REGRESSION, STALE_READ, LOST_UPDATE, EARLY_EVENT])
+def check_file_contents(timeline: Timeline) -> CheckResult:
     """Judge the versions that clients were told; O(n log n).
 
     - ``stale-read``: a read returned an older version than one that had been told to a reader or
@@ -50,6 +64,7 @@ def check_file_contents(history: History) -> CheckResult:
     - ``early-event``: a client was told of a change, and a read that was called after that did not
       show it.
     """
+    history = timeline.history
     result = CheckResult(name="file contents")
     keys: dict[str, list[Sight]] = defaultdict(list)
     for operation in history.operations():

@@ -10,15 +10,19 @@ from itertools import pairwise
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
+from rumpus.checker.families.file_contents import GENERATION_REGRESSION
 from rumpus.checker.history import History, Operation
 from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 Number = tuple[int, ...]
 """A generation number; with the instance in front of those that begin anew with each instance."""
 
 
-def check_generation_numbers(history: History, holds: Sequence[Hold]) -> CheckResult:
+@check("generation numbers", finds=[GENERATION_REGRESSION])
+def check_generation_numbers(timeline: Timeline) -> CheckResult:
     """Judge the generation numbers that calls returned (``generation-regression``); O(n log n).
 
     - A call that was made after another's return is not told a lower number. A change of the access
@@ -26,6 +30,7 @@ def check_generation_numbers(history: History, holds: Sequence[Hold]) -> CheckRe
     - Exclusive holds have different lock generations, in the order of their znodes' czxids: a
       holder ahead in the queue held it earlier.
     """
+    history, holds = timeline.history, timeline.holds
     result = CheckResult(name="generation numbers")
     told: dict[tuple[str, str], list[tuple[Operation, Number, bool]]] = {}
 

@@ -1,11 +1,15 @@
 """Numbers that only grow: a call made after another's return gets a larger number."""
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.history import History
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.check import check
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+SEQUENCE_REGRESSION = Kind("sequence-regression", "a later sequence number is not larger")
 
 
-def check_growth(history: History, f: str) -> CheckResult:
+@check("growth", finds=[SEQUENCE_REGRESSION])
+def check_growth(timeline: Timeline, f: str) -> CheckResult:
     """Compare the numbers that an operation returned with the order of its calls in real time.
 
     A number that was returned before another call must be smaller than that call's. Calls that
@@ -13,6 +17,7 @@ def check_growth(history: History, f: str) -> CheckResult:
 
     Cost: O(n log n).
     """
+    history = timeline.history
     result = CheckResult(name="growth")
     answered = [
         operation

@@ -13,17 +13,25 @@ Operations:
 from itertools import pairwise
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+STALE_REQUEST = Kind(
+    "stale-request", "a request of an earlier holder was accepted after one of a later holder"
+)
 
 
-def check_guarded_writes(history: History) -> CheckResult:
+@check("guarded writes", finds=[STALE_REQUEST])
+def check_guarded_writes(timeline: Timeline) -> CheckResult:
     """Judge accepted writes (``stale-request``); O(n log n).
 
     A resource accepts writes in an order that it tells, so a write that was accepted after one with
     a higher token is wrong. A server that was restarted counts anew: across its lives a write is
     wrong if it was called after one with a higher token had been acknowledged.
     """
+    history = timeline.history
     result = CheckResult(name="guarded writes")
     orders: dict[tuple[int, str], list[tuple[int, Operation]]] = {}
     servers: dict[int, list[Operation]] = {}

@@ -11,65 +11,82 @@ the servers' logs where these are at hand.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+from rumpus.checker.check import Least, check
 from rumpus.checker.every_run.final_phase import healed_phase
-from rumpus.checker.exclusion.removals import check_removals, removals
+from rumpus.checker.exclusion.grants import TOKEN_REGRESSION
+from rumpus.checker.exclusion.removals import FREED_LIVE_HOLDER, judge_removals, removals
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+LOST_JOB = Kind("lost-job", "a submitted job never had its effect")
+REPEATED_EFFECT = Kind("repeated-effect", "a job had its effect twice")
+UNNOTIFIED_SUBMITTER = Kind(
+    "unnotified-submitter", "a job was done but its submitter never learned of it", timed=True
+)
+FALSE_COMPLETION = Kind(
+    "false-completion", "a client was told that a job was done, but it was not, or by another"
+)
+DENIED_JOB = Kind(
+    "denied-job", "a client was told that a job does not exist although it had been submitted"
+)
 
 EFFECTS = "effects"
 CLAIMS = "board/claims"
 """The parents of effects and of claims, below a workload's path."""
 
 
-def effect_makers(truth: ServerTruth | None, path: str) -> dict[str, list[str | None]] | None:
+def effect_makers(timeline: Timeline) -> dict[str, list[str | None]] | None:
     """Key -> the session that made each of its effects that were committed.
 
-    An effect is named after its job's key, with a number behind a colon.
-
-    Args:
-        truth: what the servers' logs say; None when they are not at hand.
-        path: below which the effects are, in a folder of their own.
+    An effect is named after its job's key, with a number behind a colon. None without logs.
     """
-    if truth is None:
+    if timeline.truth is None:
         return None
     found: dict[str, list[str | None]] = defaultdict(list)
-    for life in truth.znodes(f"{path}/{EFFECTS}"):
+    for life in timeline.truth.znodes(f"{timeline.path}/{EFFECTS}"):
         key, mark, _ = life.path.rpartition("/")[2].partition(":")
         if mark:
             found[key].append(life.created_by)
     return found
 
 
-def expired_claims(truth: ServerTruth | None, path: str) -> int | None:
+def expired_claims(timeline: Timeline) -> int | None:
     """How many claims, and so jobs, were taken from workers whose sessions had expired.
 
     Their folder, which is not ephemeral, is no claim though its maker's session may expire.
     """
-    if truth is None:
+    if timeline.truth is None:
         return None
-    return sum(life.how == "expired" for life in truth.znodes(f"{path}/{CLAIMS}"))
+    lives = timeline.truth.znodes(f"{timeline.path}/{CLAIMS}")
+    return sum(life.how == "expired" for life in lives)
 
 
-def check_freed_claims(
-    history: History, truth: ServerTruth | None, clock: WallClock | None, path: str
-) -> CheckResult | None:
+@check("removals", finds=[FREED_LIVE_HOLDER])
+def check_freed_claims(timeline: Timeline) -> CheckResult | None:
     """Judge which clients removed claims; None without the servers' logs."""
-    if truth is None or clock is None:
+    if timeline.logs is None:
         return None
-    return check_removals(history, removals(truth, clock, f"{path}/{CLAIMS}"), {})
+    found = removals(*timeline.logs, f"{timeline.path}/{CLAIMS}")
+    return judge_removals(timeline.history, found, {})
 
 
-def check_job_effects(
-    history: History, makers: Mapping[str, Sequence[str | None]] | None = None
-) -> CheckResult:
-    """Judge the effects, and whether submitters were told of them.
-
-    Args:
-        history: the run.
-        makers: key -> the session that made each effect which the servers' logs have.
-    """
+@check(
+    "job effects",
+    finds=[
+        LOST_JOB,
+        REPEATED_EFFECT,
+        UNNOTIFIED_SUBMITTER,
+        FALSE_COMPLETION,
+        DENIED_JOB,
+        TOKEN_REGRESSION,
+    ],
+    least=[Least(20, "effects", "effects"), Least(5, "told", "told")],
+)
+def check_job_effects(timeline: Timeline) -> CheckResult:
+    """Judge the effects, and whether submitters were told of them."""
+    makers = timeline.part(effect_makers)
+    history = timeline.history
     result = CheckResult(name="job effects")
     logged = {key: len(sessions) for key, sessions in (makers or {}).items()}
     operations = history.operations()

@@ -13,35 +13,43 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.history import History, Operation
-from rumpus.checker.timeline.calm import disturbances, longest_calm
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.check import Least, check
+from rumpus.checker.every_run.final_phase import STUCK_WAITER
+from rumpus.checker.timeline.calm import longest_calm
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+EARLY_ENTRY = Kind("early-entry", "a client passed a barrier that was not open yet")
 
 
-def check_entries(history: History, calm: float = 2.0) -> CheckResult:
+@check(
+    "latches",
+    finds=[EARLY_ENTRY, STUCK_WAITER],
+    least=[Least(5, "held_up", "waiters that were held up and passed")],
+)
+def check_entries(timeline: Timeline, calm: float = 2.0) -> CheckResult:
     """Judge every wait: ``early-entry`` and ``stuck-waiter``.
 
     Its stats have ``held_up``: how many returned that had begun when the latch was still closed.
 
     Args:
-        history: the run; ``count_down`` {key}, and ``wait`` {key, count} with the latch's count.
+        timeline: the run.
         calm: seconds in which a wait is over once its latch is open and nothing is in its way.
     """
+    history = timeline.history
     result = CheckResult(name="latches", stats={"held_up": 0})
     calls: dict[int, dict[int, int]] = defaultdict(dict)
     answers: dict[int, dict[int, int]] = defaultdict(dict)
-    waits: list[Operation] = []
+    waits = [each for each in history.operations() if each.invoke.f == "wait"]
     for each in history.operations():
-        if each.invoke.f == "wait":
-            waits.append(each)
-        elif each.invoke.f == "count_down" and each.outcome != "fail":
+        if each.invoke.f == "count_down" and each.outcome != "fail":
             key, client = each.invoke.value["key"], history.caller(each)
             calls[key].setdefault(client, each.invoke.time)
             if each.outcome == "ok" and each.completion is not None:
                 answers[key].setdefault(client, each.completion.time)
     called = {key: sorted(times.values()) for key, times in calls.items()}
     answered = {key: sorted(times.values()) for key, times in answers.items()}
-    spans = disturbances(history)
+    spans = timeline.disturbances
     for each in waits:
         key, count = each.invoke.value["key"], each.invoke.value["count"]
         since, until = each.invoke.time, each.completion.time if each.completion else history.end

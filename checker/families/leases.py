@@ -9,18 +9,24 @@ from collections import defaultdict
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
 from rumpus.checker.history import History
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+JEOPARDY_CALL = Kind(
+    "jeopardy-call", "a call was answered from the cache after the client's lease had run out"
+)
+EXPIRED_HANDLE = Kind(
+    "expired-handle", "a call succeeded on a handle whose session had ended", logs=True
+)
 
 SLACK_NS = 100_000_000
 """By how many ns records of connections and servers' clocks may be off: more than they ever are."""
 
 
-def check_leases(
-    history: History, truth: ServerTruth | None, clock: WallClock | None, session_timeout: float
-) -> CheckResult:
+@check("leases", finds=[JEOPARDY_CALL, EXPIRED_HANDLE])
+def check_leases(timeline: Timeline) -> CheckResult:
     """Judge the calls that were answered ok; O(n log n).
 
     - ``jeopardy-call``: a call was answered from the cache although the client had been without a
@@ -30,11 +36,14 @@ def check_leases(
       before it was made.
 
     Args:
-        history: the run.
-        truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
-        clock: see ``truth``.
-        session_timeout: seconds; 0 if it is not known.
+        timeline: the run.
     """
+    history, truth, clock, session_timeout = (
+        timeline.history,
+        timeline.truth,
+        timeline.clock,
+        timeline.session_timeout,
+    )
     result = CheckResult(name="leases")
     lost = _connections(history)
     ends: dict[str, int] = {}

@@ -4,9 +4,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.timeline.holds import pauses
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+MISSED_EVENT = Kind("missed-event", "a watch was set and its node changed, but no event came")
+FALSE_EVENT = Kind(
+    "false-event", "a client waiting for a change was told of one that had not happened"
+)
 
 
 def written(done: Op) -> tuple[str, int] | None:
@@ -14,9 +20,10 @@ def written(done: Op) -> tuple[str, int] | None:
     return (done.value["key"], done.value["version"]) if done.f == "write" else None
 
 
+@check("missed changes", finds=[MISSED_EVENT, FALSE_EVENT])
 def check_missed_changes(
-    history: History,
-    bound_s: float,
+    timeline: Timeline,
+    bound_s: float | None = None,
     change: Callable[[Op], tuple[str, int] | None] = written,
 ) -> CheckResult:
     """Judge operations ``await`` {key, version}.
@@ -30,13 +37,15 @@ def check_missed_changes(
     or was cut off ends within the session's timeout, so the bound must be longer than that.
 
     Args:
-        history: of the run.
+        timeline: the run.
         bound_s: seconds.
         change: the key and version that an operation's ok has acknowledged; None: no change.
 
     Cost: O(n log n).
     """
-    bound = int(bound_s * 1e9)
+    history = timeline.history
+    seconds = 2 * timeline.session_timeout + 2.0 if bound_s is None else bound_s
+    bound = int(seconds * 1e9)
     result = CheckResult(name="missed changes")
     writes: dict[str, list[tuple[int, int, Op]]] = {}
     for operation in history.operations():
@@ -53,7 +62,7 @@ def check_missed_changes(
     for op in history.events("session"):
         if op.f in ("connected", "suspended", "lost", "started", "exited"):
             changes.setdefault(op.value["client"], []).append(op.time)
-    frozen = pauses(history)
+    frozen = timeline.pauses
     waits = 0
     told_keys: set[str] = set()
     for operation in history.operations():
@@ -84,7 +93,7 @@ def check_missed_changes(
                     f"c{client} waited for a change of {call.value['key']} from version "
                     f"{call.value['version']} and gave up, {(done.time - told[1]) / 1e9:.1f} s "
                     f"after version {told[0]} had been acknowledged, although it had been "
-                    f"connected for the last {bound_s:g} s"
+                    f"connected for the last {seconds:g} s"
                 ),
                 ops=[told[2].index, *operation.indices],
                 clients=[client],

@@ -19,16 +19,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.every_run.final_phase import healed_phase
+from rumpus.checker.check import check
+from rumpus.checker.every_run.final_phase import STUCK_WAITER, healed_phase
+from rumpus.checker.families.convergence import STALE_VIEW
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+GHOST_ENTRY = Kind("ghost-entry", "a member was listed after it had gone")
+MISSING_ENTRY = Kind("missing-entry", "a member that was there was not listed")
 
 
-def check_lists(history: History) -> CheckResult:
+@check("lists", finds=[GHOST_ENTRY, MISSING_ENTRY])
+def check_lists(timeline: Timeline) -> CheckResult:
     """``ghost-entry`` for an address that a list names twice, discovered or seen."""
+    history = timeline.history
     result = CheckResult(name="lists")
     lists = 0
     for operation in history.operations():
@@ -47,17 +55,14 @@ def check_lists(history: History) -> CheckResult:
     return result
 
 
-def check_discovery(
-    history: History, truth: ServerTruth | None, clock: WallClock | None, path: str
-) -> CheckResult:
+@check("discovery", finds=[GHOST_ENTRY, MISSING_ENTRY])
+def check_discovery(timeline: Timeline) -> CheckResult:
     """Compare what ``discover`` listed with the servers' logs; see the module.
 
     Args:
-        history: the run.
-        truth: what was committed; None when the logs are not at hand.
-        clock: converts the servers' times to the run's clock.
-        path: the folder of the entries.
+        timeline: the run.
     """
+    history, truth, clock, path = timeline.history, timeline.truth, timeline.clock, timeline.path
     result = CheckResult(name="discovery")
     if truth is None or clock is None:
         result.unknown.append("without the servers' logs it is unknown who was there")
@@ -173,8 +178,10 @@ def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
                 break
 
 
-def check_presence(history: History) -> CheckResult:
+@check("presence", finds=[STALE_VIEW, STUCK_WAITER])
+def check_presence(timeline: Timeline) -> CheckResult:
     """Judge the final phase; see the module."""
+    history = timeline.history
     result = CheckResult(name="presence")
     asked = "clients that listed everybody once every fault was healed"
     phase = healed_phase(history, result, asked)

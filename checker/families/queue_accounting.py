@@ -23,7 +23,12 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+LOST_ELEMENT = Kind("lost-element", "an element whose put was acknowledged never came out")
+DUPLICATE_ELEMENT = Kind("duplicate-element", "an element came out twice")
+PHANTOM_ELEMENT = Kind("phantom-element", "an element came out that no client had put in")
+OUT_OF_ORDER = Kind("out-of-order", "an element came out although another had to come first")
 
 SLACK_NS = 5_000_000_000
 """How long after its client's death a request that was on its way may still be carried out."""
@@ -104,7 +109,7 @@ def taken(operation: Operation) -> Any:
     return (completion.value or {}).get("value") if completion is not None else None
 
 
-def check_elements(
+def judge_elements(
     history: History,
     books: Accounts,
     *,

@@ -6,63 +6,104 @@ elements are claimed first and acknowledged later.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
-from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.check import Least, check
+from rumpus.checker.every_run.final_phase import STUCK_WAITER
+from rumpus.checker.every_run.liveness import ORPHAN_NODE
 from rumpus.checker.every_run.model_check import check_model
-from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.families.queue_accounting import (
+    DUPLICATE_ELEMENT,
+    LOST_ELEMENT,
+    OUT_OF_ORDER,
+    PHANTOM_ELEMENT,
+    Accounts,
     Removal,
     accounts,
     blamed,
-    check_elements,
     first_claims,
+    judge_elements,
     without,
 )
-from rumpus.checker.families.queue_waiting import check_waiting
+from rumpus.checker.families.queue_waiting import judge_waiting
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 CURATORS_FRAME: Final = b"\x00\x01\x00\x01\x01"
 """How the data of a node begin that Curator's ``DistributedQueue`` has made."""
 
 
-def check_queue(
-    history: History,
-    truth: ServerTruth | None,
-    clock: WallClock | None,
-    path: str,
-    order: str | None,
-) -> list[CheckResult]:
-    """Judge what became of each element, in what order, and who waited in vain.
+class Books(NamedTuple):
+    """The accounts of a queue, and the last answered look at what is left in it."""
+
+    accounts: Accounts
+    look: Op | None
+    claimed: bool
+
+    @property
+    def left(self) -> Collection[Any] | None:
+        """Values of the elements still there at the end; None if nobody could look."""
+        found: Collection[Any] | None = None if self.look is None else self.look.value["elements"]
+        return found
+
+
+def books_of(timeline: Timeline) -> Books:
+    """A part of a queue's timeline: what was put in, what came out, and what is left."""
+    history = timeline.history
+    claimed = any(op.f in ("work", "acknowledge", "release") for op in history)
+    return Books(accounts(history), _last_look(history), claimed)
+
+
+@check(
+    "elements",
+    finds=[LOST_ELEMENT, DUPLICATE_ELEMENT, PHANTOM_ELEMENT],
+    least=[Least(50, "came out", "elements that came out")],
+)
+def check_elements(timeline: Timeline) -> CheckResult:
+    """Judge what became of each element."""
+    history, books = timeline.history, timeline.part(books_of)
+    removals = None
+    if timeline.logs is not None:
+        values = books.accounts.elements
+        removals = removals_by_clients(history, *timeline.logs, timeline.path, values)
+    return judge_elements(
+        history, books.accounts, claimed=books.claimed, left=books.left, removals=removals
+    )
+
+
+@check("out of order", finds=[OUT_OF_ORDER])
+def check_order_of_elements(timeline: Timeline, model: str) -> CheckResult | None:
+    """Judge the order in which elements came out; None if the recipe promises none.
 
     Args:
-        history: the run.
-        truth: what the servers' logs say; None when they are not at hand.
-        clock: lays the servers' times on the run's clock; None when it is not known.
-        path: below which the queue is.
-        order: the model of the order in which elements come out; None if there is none.
+        timeline: the run.
+        model: the model of the order.
     """
-    claimed = any(op.f in ("work", "acknowledge", "release") for op in history)
-    books = accounts(history)
-    look = _last_look(history)
-    left = None if look is None else look.value["elements"]
-    removals = None
-    if truth is not None and clock is not None:
-        removals = removals_by_clients(history, truth, clock, path, books.elements)
-    accounted = check_elements(history, books, claimed=claimed, left=left, removals=removals)
-    checks = [accounted, check_timeouts(history)]
-    if order is not None:
-        # What is lost, or comes out twice, would be out of order as well.
-        rest = without(history, blamed(history, accounted))
-        part = first_claims(rest, accounts(rest)) if claimed else rest
-        functions = {"enqueue", "dequeue"}
-        checks.append(check_model(part, MODELS[order], "out-of-order", functions=functions))
-    checks.append(check_waiting(history, books, left))
-    checks.append(_left_behind(history, look))
-    return checks
+    if "out-of-order" not in timeline.promises.prevents:
+        return None
+    history = timeline.history
+    # What is lost, or comes out twice, would be out of order as well.
+    rest = without(history, blamed(history, timeline.part(check_elements)))
+    claimed = timeline.part(books_of).claimed
+    part = replace(timeline, history=first_claims(rest, accounts(rest)) if claimed else rest)
+    return check_model(part, model, "out-of-order", functions={"enqueue", "dequeue"})
+
+
+@check("waiting", finds=[STUCK_WAITER])
+def check_waiting(timeline: Timeline) -> CheckResult:
+    """Judge clients that waited in vain."""
+    books = timeline.part(books_of)
+    return judge_waiting(timeline, books.accounts, books.left)
+
+
+@check("left behind", finds=[ORPHAN_NODE])
+def check_left_behind(timeline: Timeline) -> CheckResult:
+    """Report claims that stand although every client is done."""
+    return _left_behind(timeline.history, timeline.part(books_of).look)
 
 
 def removals_by_clients(
@@ -104,7 +145,6 @@ def _last_look(history: History) -> Op | None:
 
 
 def _left_behind(history: History, look: Op | None) -> CheckResult:
-    """Claims that stand although every client is done."""
     result = CheckResult(name="left behind")
     final = final_phase(history)
     if final is None:

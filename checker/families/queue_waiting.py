@@ -13,24 +13,25 @@ from rumpus.checker.anomalies import anomaly_of, seconds_waited
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.families.queue_accounting import Accounts, Element, taken
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 PATIENCE_NS = 2_000_000_000
 """How long (ns) an element may be in the queue while a client waits for one."""
 
 
-def check_waiting(history: History, books: Accounts, left: Collection[Any] | None) -> CheckResult:
+def judge_waiting(timeline: Timeline, books: Accounts, left: Collection[Any] | None) -> CheckResult:
     """Judge clients that waited in vain.
 
     Args:
-        history: the run.
+        timeline: the run.
         books: its accounts.
         left: values of the elements still there at the end; None if nobody could look.
     """
+    history = timeline.history
     result = CheckResult(name="waiting")
     _final(history, result)
-    slept = _sleepers(history, books, left or ())
+    slept = _sleepers(timeline, books, left or ())
     result.anomalies += slept
     result.stats = {**result.stats, "slept": len(slept)}
     return result
@@ -56,9 +57,10 @@ def _served(operation: Operation) -> bool:
     return operation.outcome == "ok" and taken(operation) is not None
 
 
-def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[Anomaly]:
+def _sleepers(timeline: Timeline, books: Accounts, left: Collection[Any]) -> list[Anomaly]:
     """Dequeues that went on waiting while an element was there and no fault was in force."""
-    troubles = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
+    history = timeline.history
+    troubles = [(fault.begun, timeline.end_of(fault)) for fault in timeline.faults]
     connections = _connections(history)
     nameless = [
         (take.invoke.time, take.completion.time if take.completion else history.end)

@@ -10,9 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
+from rumpus.checker.check import Least, check
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, STUCK_WAITER, healed_phase
+from rumpus.checker.every_run.liveness import LEADERLESS
+from rumpus.checker.exclusion.mutual_exclusion import STALE_ACTION
+from rumpus.checker.families.queue_accounting import (
+    DUPLICATE_ELEMENT,
+    OUT_OF_ORDER,
+    PHANTOM_ELEMENT,
+)
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+LOST_WRITE = Kind("lost-write", "an acknowledged write is gone")
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,12 @@ def sights(history: History) -> list[Sight]:
     return found
 
 
-def check_replication(history: History) -> CheckResult:
+@check(
+    "replication",
+    finds=[LOST_WRITE, DUPLICATE_ELEMENT, PHANTOM_ELEMENT, OUT_OF_ORDER, STALE_ACTION],
+    least=[Least(50, "acknowledged", "acknowledged writes")],
+)
+def check_replication(timeline: Timeline) -> CheckResult:
     """Judge what became of the writes; linear in the lengths of all that was read.
 
     - ``lost-write``: a write was acknowledged before a read was called, and is not in it; or two
@@ -87,6 +103,7 @@ def check_replication(history: History) -> CheckResult:
     - ``stale-action``: a write was acknowledged in an older epoch than another write that had been
       acknowledged before its call: a deposed primary still finds a quorum.
     """
+    history = timeline.history
     result = CheckResult(name="replication")
     written, seen = writes(history), sights(history)
     acknowledged = [write for write in written if write.outcome == "ok"]
@@ -229,12 +246,14 @@ class _Judge:
         self._result.anomalies.append(anomaly_of(self._history, kind, description, *operations))
 
 
-def check_recovery(history: History) -> CheckResult:
+@check("recovery", finds=[LEADERLESS, STUCK_WAITER])
+def check_recovery(timeline: Timeline) -> CheckResult:
     """Judge the final phase: everybody can write once more, and every copy is the same.
 
     ``leaderless``: nobody at all can write; ``stuck-waiter``: some cannot, or a copy does not
     become what the primary has.
     """
+    history = timeline.history
     result = CheckResult(name="recovery")
     phase = healed_phase(history, result, ASKED_AGAIN)
     if phase is None or phase.was_cut_short():

@@ -7,12 +7,24 @@ owner before, and continues at that position; ``append`` as in ``checker.familie
 from collections.abc import Sequence
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.families.replication import Write, writes
+from rumpus.checker.check import Least, check
+from rumpus.checker.exclusion.mutual_exclusion import STALE_ACTION
+from rumpus.checker.families.replication import LOST_WRITE, Write, writes
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+LATE_APPEND = Kind(
+    "late-append", "an append of a former owner was acknowledged after its successor took over"
+)
 
 
-def check_takeovers(history: History) -> CheckResult:
+@check(
+    "takeovers",
+    finds=[LATE_APPEND, LOST_WRITE, STALE_ACTION],
+    least=[Least(5, "refused", "late appends that were refused")],
+)
+def check_takeovers(timeline: Timeline) -> CheckResult:
     """Judge every ``own`` that was ok; near-linear.
 
     - ``late-append``: an append of a former owner was called after a later owner's ``own`` had
@@ -24,6 +36,7 @@ def check_takeovers(history: History) -> CheckResult:
     The stat ``refused`` counts appends of former owners that failed after the takeover: those that
     the protection has stopped. ``unsure`` counts those whose outcome stayed unknown.
     """
+    history = timeline.history
     result = CheckResult(name="takeovers")
     owners = [
         each

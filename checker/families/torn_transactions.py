@@ -1,12 +1,17 @@
 """Transactions that write one value into several nodes: a read of all must see one value."""
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.history import History
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.check import check
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+TORN_MULTI = Kind("torn-multi", "one part of a transaction was seen without the rest")
 
 
-def check_torn(history: History) -> CheckResult:
+@check("torn transactions", finds=[TORN_MULTI])
+def check_torn(timeline: Timeline) -> CheckResult:
     """Look for reads {values: {node: value}} whose values differ."""
+    history = timeline.history
     result = CheckResult(name="torn transactions")
     reads = 0
     for operation in history.operations():

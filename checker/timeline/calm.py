@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rumpus.checker.history import History
-from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.faults import FaultWindow, fault_windows
 from rumpus.checker.timeline.holds import pauses
 
 Span = tuple[int, int]
@@ -42,7 +42,9 @@ def disconnected(history: History) -> dict[int, list[Span]]:
     return found
 
 
-def disturbances(history: History) -> dict[int, list[Span]]:
+def disturbances(
+    history: History, faults: Sequence[FaultWindow] | None = None
+) -> dict[int, list[Span]]:
     """Client -> when something was in its way (nanoseconds), in order and without overlap.
 
     Faults on the servers, the lack of a leader, faults on the client itself, its pauses, and the
@@ -50,7 +52,7 @@ def disturbances(history: History) -> dict[int, list[Span]]:
     """
     everybody = leaderless(history)
     spans: dict[int, list[Span]] = defaultdict(list)
-    for window in fault_windows(history):
+    for window in fault_windows(history) if faults is None else faults:
         span = (window.begun, window.ended if window.ended is not None else history.end)
         if not window.kind.startswith("client-"):
             everybody.append(span)

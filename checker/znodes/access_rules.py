@@ -6,12 +6,21 @@ may be answered by a server that lags behind, so after a replacement either ACL 
 applied.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+UNAUTHORISED_ACCESS = Kind(
+    "unauthorised-access", "an operation was carried out that the access control list forbids"
+)
+REFUSED_ACCESS = Kind(
+    "refused-access", "an operation was refused that the access control list allows"
+)
 
 NO_AUTHORITY = "no authority"
 """The error of an operation that ZooKeeper refused because of the ACL (``NoAuth``)."""
@@ -47,7 +56,8 @@ class Guarded:
     replaced: Operation | None = None
 
 
-def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
+@check("access control", finds=[UNAUTHORISED_ACCESS, REFUSED_ACCESS])
+def check_access(timeline: Timeline, user: Callable[[int], str]) -> CheckResult:
     """Compare what ZooKeeper carried out and refused with what the ACLs allow.
 
     Every operation has the ``name`` of a node; ``make`` and ``allow`` have an ``acl``, a list of
@@ -55,11 +65,13 @@ def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
     against the child's own ACL, which allows everything.
 
     Args:
-        history: the run.
-        users: client -> its id of the scheme ``digest``. Every client has an IPv4 address.
+        timeline: the run.
+        user: client -> its id of the scheme ``digest``. Every client has an IPv4 address.
 
     Cost: O(n).
     """
+    history = timeline.history
+    users = {client: user(client) for client in range(history.clients)}
     result = CheckResult(name="access control")
     operations = history.operations()
     nodes: dict[str, Guarded] = {}

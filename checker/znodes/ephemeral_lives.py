@@ -3,10 +3,22 @@
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+EARLY_REMOVAL = Kind(
+    "early-removal", "an ephemeral node disappeared while its session was alive", logs=True
+)
+LINGERING_EPHEMERAL = Kind(
+    "lingering-ephemeral", "an ephemeral node outlived its session", logs=True
+)
+REVIVED_SESSION = Kind(
+    "revived-session", "a session was still served after the servers had ended it", logs=True
+)
 
 SLACK_NS = 50_000_000
 """Tolerance (ns) when a server's time is compared with a time of the run."""
@@ -38,9 +50,8 @@ class Standing(NamedTuple):
     create: Operation
 
 
-def check_ephemerals(
-    history: History, truth: ServerTruth | None = None, clock: WallClock | None = None
-) -> CheckResult:
+@check("ephemeral lives", finds=[EARLY_REMOVAL, LINGERING_EPHEMERAL, REVIVED_SESSION])
+def check_ephemerals(timeline: Timeline) -> CheckResult:
     """Compare the ephemeral nodes that clients saw with the lifetimes of the sessions.
 
     A ``look`` -> {owners: {name: session}, session} shows everything that was committed before
@@ -51,13 +62,11 @@ def check_ephemerals(
     the call.
 
     Args:
-        history: with ``create`` {name} -> {name, session}, ``remove`` {name}, ``look``.
-        truth: tells when sessions ended. Without it, a session is only known to have lived until
-            the call of its last operation that succeeded.
-        clock: converts the servers' times to the run's clock.
+        timeline: the run.
 
     Cost: O(n) for a bounded number of names.
     """
+    history, truth, clock = timeline.history, timeline.truth, timeline.clock
     result = CheckResult(name="ephemeral lives")
     ends = _ends(truth, clock)
     answered = _last_answers(history) if truth is None else {}

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict
 
 from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.check import check
+from rumpus.checker.families.missed_changes import FALSE_EVENT, MISSED_EVENT
 from rumpus.checker.history import History, Operation
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.znodes.watch_delivery import REORDERED_EVENT, REPEATED_EVENT
 
 
 class FollowedEvents(TypedDict):
@@ -47,7 +51,8 @@ class _Stream:
     versions: dict[str, int] = field(default_factory=dict)
 
 
-def check_event_streams(history: History, *, follow: str, write: str) -> CheckResult:
+@check("event streams", finds=[MISSED_EVENT, FALSE_EVENT, REPEATED_EVENT, REORDERED_EVENT])
+def check_event_streams(timeline: Timeline, *, follow: str, write: str) -> CheckResult | None:
     """Judge the streams by the acknowledged writes.
 
     Anomalies: ``missed-event``, a write that was acknowledged before the client asked had not come,
@@ -55,12 +60,15 @@ def check_event_streams(history: History, *, follow: str, write: str) -> CheckRe
     of a later revision; ``false-event``, nobody has written that value.
 
     Args:
-        history: the run.
+        timeline: the run.
         follow: the operation whose ok has a ``FollowedEvents``.
         write: the operation {key, value} whose ok has {key, version, zxid}: the revision.
 
     Cost: O(n log n), and each stream looks at each write.
     """
+    if not timeline.foreign:
+        return None  # ZooKeeper has watches in place of streams
+    history = timeline.history
     result = CheckResult(name="event streams")
     operations = history.operations()
     writes: list[_Write] = []

@@ -8,13 +8,16 @@ two.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+WRONG_STAT = Kind("wrong-stat", "a znode's Stat contradicts the operations on it")
 
 Numbers = Mapping[str, int]
 """A Stat's fields."""
@@ -56,20 +59,18 @@ class Sight(NamedTuple):
     stat: Numbers
 
 
-def check_stats(history: History, times: Mapping[int, int] | None = None) -> CheckResult:
+@check("stats", finds=[WRONG_STAT])
+def check_stats(timeline: Timeline) -> CheckResult:
     """Check every Stat by itself, and against the other Stats of its node.
 
     Operations have a ``name``; results with a ``stat`` may also have ``data`` and ``children``.
     Every name is created once. ``set`` changes the data, ``grow`` and ``prune`` create and delete
     children, and ``allow`` changes the ACL, at most once.
 
-    Args:
-        history: the run.
-        times: zxid -> time of the transaction in the servers' logs, ms since 1970; None if the
-            times are not known, or clocks were set wrong.
-
     Cost: O(n log n).
     """
+    history = timeline.history
+    times = timeline.part(logged_times)
     result = CheckResult(name="stats")
     sights: dict[str, list[Sight]] = defaultdict(list)
     called: dict[str, Counter[str]] = defaultdict(Counter)
@@ -93,19 +94,15 @@ CLOCKS_SET_WRONG = "clock-skew"
 """The kind of fault after which the times in logs and Stats cannot be relied on."""
 
 
-def logged_times(truth: ServerTruth | None, faults: Collection[str]) -> dict[int, int] | None:
+def logged_times(timeline: Timeline) -> dict[int, int] | None:
     """The time of each committed transaction by the servers' logs, if that can be relied on.
 
-    Args:
-        truth: what the servers' logs say; None when they are not at hand.
-        faults: the kinds of fault in the run.
-
     Returns:
-        zxid -> ms since 1970; None if there are no logs or clocks were set wrong.
+        zxid -> ms since 1970; None if there are no logs or a fault set clocks wrong.
     """
-    if truth is None or CLOCKS_SET_WRONG in faults:
+    if timeline.truth is None or CLOCKS_SET_WRONG in timeline.asked.kinds:
         return None
-    return {txn.zxid: txn.time_ms for txn in truth.committed}
+    return {txn.zxid: txn.time_ms for txn in timeline.truth.committed}
 
 
 def _broken(sight: Sight, called: Counter[str], times: Mapping[int, int]) -> Iterator[str]:

@@ -12,8 +12,12 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.check import check
+from rumpus.checker.history import Operation
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import CheckResult, Kind
+
+STALE_SYNC = Kind("stale-sync", "a read after a sync missed a write acknowledged before the sync")
 
 
 class Seen(NamedTuple):
@@ -24,13 +28,15 @@ class Seen(NamedTuple):
     by: Operation
 
 
-def check_sync_freshness(history: History) -> CheckResult:
+@check("reads after a sync", finds=[STALE_SYNC])
+def check_sync_freshness(timeline: Timeline) -> CheckResult:
     """Compare each ``read`` {key}, which begins with a sync, with earlier results.
 
     Any successful operation on the key that returned a zxid shows that it was committed.
 
     Cost: O(n log n).
     """
+    history = timeline.history
     result = CheckResult(name="reads after a sync")
     answered = sorted(
         (

@@ -12,10 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from rumpus.checker.history import History, Op
-from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.check import check
+from rumpus.checker.families.missed_changes import MISSED_EVENT
+from rumpus.checker.history import Op
 from rumpus.checker.servers.txnlog import Txn
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+REPEATED_EVENT = Kind("repeated-event", "one watch fired more than once")
+LATE_EVENT = Kind("late-event", "a session saw a change before the event of its watch")
+REORDERED_EVENT = Kind("reordered-event", "the events of two changes came in the wrong order")
 
 Table = Literal["data", "children"]
 """Watches on a node itself (by getData and exists), and watches on its children."""
@@ -56,7 +62,8 @@ class Connection:
     last: tuple[int, Op] | None = None
 
 
-def check_watch_delivery(history: History, truth: ServerTruth | None) -> CheckResult:
+@check("watch delivery", finds=[MISSED_EVENT, REPEATED_EVENT, LATE_EVENT, REORDERED_EVENT])
+def check_watch_delivery(timeline: Timeline) -> CheckResult | None:
     """Compare the events that the links recorded with those due by the servers' logs.
 
     Anomalies: ``missed-event``, no event came although the connection was shown a later state;
@@ -64,12 +71,11 @@ def check_watch_delivery(history: History, truth: ServerTruth | None) -> CheckRe
     ``reordered-event``, it came after the event of a later transaction. Nodes that an uncertain or
     forked transaction changed are not judged. Without the logs the result is unknown.
 
-    Args:
-        history: with the records ``watch`` and ``watch-left`` of ``link``.
-        truth: what the servers' logs say; None when they are not at hand.
-
     Cost: O(n log n) if each connection has few watches at a time.
     """
+    if timeline.foreign:
+        return None  # no sessions, so no watches
+    history, truth = timeline.history, timeline.truth
     result = CheckResult(name="watch delivery")
     records = [op for op in history if op.process == "link" and op.f in ("watch", "watch-left")]
     if truth is None or truth.reasons:

@@ -40,7 +40,9 @@ SECTIONS: Final[Mapping[str, Sequence[str]]] = {
         "only",
     ),
     "Checks and needs": (
-        "Evidence",
+        "Timeline",
+        "Kind",
+        "Least",
         "History",
         "Op",
         "CheckResult",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.generators.marked_page import table_row, with_part
-from rumpus.checker.verdict import ANOMALIES
+from rumpus.checker.check import all_kinds
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.workloads.framework.workload import Workload
@@ -71,7 +71,9 @@ def _anomalies(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
     yield "| anomaly | meaning |"
     yield "|---|---|"
     yield from (
-        table_row((f"`{kind}`", ANOMALIES[kind])) for kind in ANOMALIES if kind in prevented
+        table_row((f"`{name}`", kind.meaning))
+        for name, kind in sorted(all_kinds().items())
+        if name in prevented
     )
 
 
@@ -83,7 +85,7 @@ def _mutants(mutants: dict[str, CatalogueEntry[Recipe]]) -> Iterator[str]:
 
 
 def _kinds(kinds: frozenset[str]) -> str:
-    return ", ".join(f"`{kind}`" for kind in ANOMALIES if kind in kinds)
+    return ", ".join(f"`{kind}`" for kind in sorted(kinds))
 
 
 def main(folder: Path) -> None:

@@ -10,8 +10,9 @@ from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rumpus.checker.history import History, Op, Operation
-from rumpus.checker.timeline.faults import FaultWindow, fault_windows
-from rumpus.checker.timeline.states import Interval, state_intervals
+from rumpus.checker.timeline.faults import FaultWindow
+from rumpus.checker.timeline.states import Interval
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.results.operation_statistics import latency_ms
 from rumpus.results.wording import milliseconds
@@ -123,25 +124,22 @@ def fault_label(fault: FaultWindow) -> str:
     return f"{fault.kind} {', '.join(fault.targets)}".strip()
 
 
-def lanes_of(history: History, operations: list[Operation], verdict: Verdict) -> Lanes:
+def lanes_of(timeline: Timeline, operations: list[Operation], verdict: Verdict) -> Lanes:
     """Sort what is known of a run into lanes.
 
     Args:
-        history: the run's history.
+        timeline: the run.
         operations: its clients' operations.
-        verdict: the checkers' findings, whose intervals are drawn.
+        verdict: what the checks found.
 
     Raises:
         ValueError: the nemesis's starts and stops of faults do not pair.
     """
+    history = timeline.history
     origin = history.start
     leaders: dict[Key, Interval] = {}
-    # Several checkers may report the same interval; it is drawn once.
     drawn: dict[tuple[int, str], dict[Key, Interval]] = {}
-    found = [interval for check in verdict.checks for interval in check.intervals]
-    kinds = {interval.kind for interval in found}
-    found += [each for each in state_intervals(history) if each.kind not in kinds]
-    for interval in found:
+    for interval in timeline.bars:
         key = interval.start, interval.end, interval.label, interval.token
         if interval.kind == "leader":
             leaders[key] = interval
@@ -159,7 +157,7 @@ def lanes_of(history: History, operations: list[Operation], verdict: Verdict) ->
         clients=sorted({client for client, _ in rows}),
         rows=rows,
         leaders=_intervals(leaders.values(), origin),
-        faults=fault_windows(history),
+        faults=timeline.faults,
         anomalies=verdict.anomalies,
         acts=_acts_by_client(history),
     )

@@ -31,7 +31,7 @@ _LEVELS = 4
 _ALWAYS_SEEN = ("o-fail", "o-info", "s-suspended", "s-lost")
 
 
-class Timeline(NamedTuple):
+class DrawnTimeline(NamedTuple):
     """A picture, and how many spans in it are too narrow to be drawn one by one."""
 
     svg: Markup
@@ -44,7 +44,7 @@ def draw_timeline(
     end: int,
     description: str,
     highlight: Anomaly | None = None,
-) -> Timeline:
+) -> DrawnTimeline:
     """Draw a stretch of a run.
 
     Args:
@@ -85,7 +85,7 @@ def draw_timeline(
         style = "marked-violation" if highlight.promised else "marked-hazard"
         under.append(rect(x, top, max(scale.x(highlight.end) - x, 1.5), bottom - top, style))
     svg = picture(bottom + 18, [*under, *labels, *marks], description)
-    return Timeline(svg, thinned)
+    return DrawnTimeline(svg, thinned)
 
 
 def fault_bands(lanes: Lanes, scale: TimeScale, top: float, bottom: float) -> list[str]:

@@ -9,13 +9,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rumpus.checker.history import History, Op, load_began
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines, in_shell
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
 from rumpus.results.pictures.likelihood_curve import draw_likelihood, title_of
-from rumpus.results.pictures.timeline import Timeline, draw_timeline
+from rumpus.results.pictures.timeline import DrawnTimeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
 from rumpus.results.results_document import ResultsDocument
@@ -108,7 +109,7 @@ class FaultRow:
 
 def render_report(
     record: RunRecord,
-    history: History,
+    timeline: Timeline,
     verdict: Verdict,
     results: ResultsDocument,
     likelihood: Likelihood | None = None,
@@ -117,7 +118,7 @@ def render_report(
 
     Args:
         record: what was run.
-        history: what happened.
+        timeline: what happened.
         verdict: the findings of the checkers.
         results: the counts of them.
         likelihood: when the failure became likely, if that was measured.
@@ -125,8 +126,9 @@ def render_report(
     Raises:
         ValueError: calls and completions, or starts and stops of faults, do not pair.
     """
+    history = timeline.history
     operations = history.operations()
-    lanes = lanes_of(history, operations, verdict)
+    lanes = lanes_of(timeline, operations, verdict)
     drawing = Drawing()
     overview = _overview(lanes, drawing)
     groups = _groups(history, verdict, lanes, drawing)
@@ -199,7 +201,7 @@ def _timeline(
     description: str,
     highlight: Anomaly | None = None,
 ) -> Markup | None:
-    drawn: list[Timeline] = []
+    drawn: list[DrawnTimeline] = []
 
     def draw() -> Markup:
         drawn.append(draw_timeline(lanes, start, end, description, highlight))

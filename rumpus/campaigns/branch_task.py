@@ -70,7 +70,7 @@ def perform_branches(task: BranchTask) -> list[BranchOutcome]:
 
     def examine(judged: JudgedRun, frames: Sequence[FrameSeen]) -> BranchOutcome:
         outcome = outcome_of(judged.judgement, task.settings, cpu_seconds=spent)
-        history = judged.judgement.history
+        history = judged.judgement.timeline.history
         return BranchOutcome(
             attempt=Attempt(outcome=outcome),
             struck=_struck(history),

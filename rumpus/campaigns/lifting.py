@@ -10,7 +10,7 @@ import msgspec
 from rumpus.campaigns.run_cases import judged_again
 from rumpus.campaigns.trial_task import Seen
 from rumpus.checker.history import History, load_began
-from rumpus.checker.timeline.faults import OUTSIDE, FaultWindow, fault_windows
+from rumpus.checker.timeline.faults import OUTSIDE, FaultWindow
 from rumpus.checker.verdict import Anomaly
 from rumpus.harness.simulated.ensemble import OFFERED
 from rumpus.nemesis.entry import Entry
@@ -72,9 +72,9 @@ def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
     """
     judgement, outcome = judged_again(path)
     seen = _chosen(path, outcome.seen, anomaly)
-    record, history, settings = judgement.record, judgement.history, outcome.settings
+    record, history, settings = judgement.record, judgement.timeline.history, outcome.settings
     left_out = []
-    windows = fault_windows(history)
+    windows = judgement.timeline.faults
     began = _load_began(history, outcome.plan, windows, record.time_limit)
     entries: list[Entry] = []
     for window in windows:

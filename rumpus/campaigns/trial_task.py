@@ -141,7 +141,8 @@ def outcome_of(
         settings: what was asked for.
         cpu_seconds: a function that says how much processor time the run has taken.
     """
-    record, history, verdict, _ = judgement
+    record, timeline, verdict = judgement
+    history = timeline.history
     plan = msgspec.convert(record.plan, FaultPlan)
     return TrialOutcome(
         outcome=verdict.outcome,
@@ -162,7 +163,7 @@ def outcome_of(
 
 def _seen(judgement: Judgement) -> Sequence[Seen]:
     """A run's anomalies, the first of each fingerprint."""
-    history = judgement.history
+    history = judgement.timeline.history
     found: dict[tuple[bool, Fingerprint], Anomaly] = {}
     for anomaly in judgement.verdict.anomalies:
         found.setdefault((anomaly.promised, fingerprint(history, anomaly)), anomaly)
@@ -170,7 +171,7 @@ def _seen(judgement: Judgement) -> Sequence[Seen]:
         Seen(
             fingerprint=print_,
             promised=promised,
-            story=tuple(story_of(history, anomaly, judgement.servers)),
+            story=tuple(story_of(judgement.timeline, anomaly)),
         )
         for (promised, print_), anomaly in found.items()
     ]

@@ -88,9 +88,9 @@ def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
     said = directory.read_record().workload
     workload = find_workload(said) if is_reference(said) else None
     with collector_at_rest():
-        record, history, verdict, _ = judge_run(directory, workload)
-        results = results_document(directory.path, record, history, verdict)
-        directory.finish(record, history, verdict, results)
+        record, timeline, verdict = judge_run(directory, workload)
+        results = results_document(directory.path, record, timeline, verdict)
+        directory.finish(record, timeline, verdict, results)
 
 
 def _answer(arguments: argparse.Namespace, case: Case, likelihood: Likelihood) -> None:

@@ -41,8 +41,8 @@ def check_command(arguments: argparse.Namespace) -> int:
         names = names_here()
         names.find_modules()
         own = None if arguments.workload is None else names.workload(arguments.workload)
-        record, history, verdict = judge_history(run, own, arguments.recipe)
-        results = results_document(run.history, record, history, verdict)
+        record, timeline, verdict = judge_history(run, own, arguments.recipe)
+        results = results_document(run.history, record, timeline, verdict)
     of_whom = "any of its recipes" if record.recipe == ANY else f"its recipe {record.recipe}"
     console.print(
         Text(
@@ -51,7 +51,7 @@ def check_command(arguments: argparse.Namespace) -> int:
         ),
         soft_wrap=True,
     )
-    print_verdict(console, record, history, verdict, results)
+    print_verdict(console, record, timeline.history, verdict, results)
     if arguments.json:
         print_json(results.to_json())
     return verdict.exit_code

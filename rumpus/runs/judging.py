@@ -11,37 +11,26 @@ import msgspec
 
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.every_run.errors import unimplemented
-from rumpus.checker.every_run.exercise import Effect
-from rumpus.checker.every_run.late_host import TIMED, leave_undecided
-from rumpus.checker.every_run.server_state import check_server_state
-from rumpus.checker.history import History, final_phase
-from rumpus.checker.measures import measure
+from rumpus.checker.history import History
 from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
 from rumpus.checker.servers.txnlog import Known
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.coherence import Contradictions, contradictions
+from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.untrusted_file import in_utf8
-from rumpus.checker.verdict import (
-    OF_SERVERS,
-    TOLD_BY_LOGS,
-    CheckResult,
-    Requirement,
-    Verdict,
-    judge,
-)
+from rumpus.checker.verdict import CheckResult, Verdict
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.first_record import FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
-from rumpus.results.story import ServerSide
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.server_leases import impossible_effects, server_leases
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.judgement import OF_SERVERS, judge_timeline
 from rumpus.workloads.framework.operation_values import check_operations
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_recipe import is_reference
@@ -74,12 +63,11 @@ def collector_at_rest() -> Iterator[None]:
 
 
 class Judgement(NamedTuple):
-    """A run that was judged. ``servers`` is None where the servers' logs cannot be used."""
+    """A run that was judged."""
 
     record: RunRecord
-    history: History
+    timeline: Timeline
     verdict: Verdict
-    servers: ServerSide | None
 
 
 def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
@@ -117,35 +105,34 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
     clock = record.wall_clock() if record.clock_anchors else None
     found = _contradictions(run, record, history, said, truth, clock)
     damaged = bool(changed or found.history)
-    verdict = judge_evidence(
-        run.history,
-        workload,
-        record.recipe,
-        Evidence(
-            history=history,
-            promises=Promises(prevents=frozenset()) if damaged else promises,
-            truth=None if found.logs else truth,
-            clock=None if found.clock else clock,
-            line=record.line,
+    clock = None if found.clock else clock
+    timeline = Timeline(
+        history=history,
+        promises=Promises(prevents=frozenset()) if damaged else promises,
+        truth=None if found.logs else truth,
+        clock=clock,
+        leases=None if found.clock else view,
+        line=record.line,
+        path=workload.path,
+        session_timeout=record.session_timeout,
+        asked=Asked(
             kinds=record.nemesis,
             effects=_own_effects(run, record),
             directed=bool(record.options.get("directed")),
             punctual=isinstance(record.plan, dict) and record.plan.get("punctual") is True,
-            strict=record.strict and not damaged,
-            view=None if found.clock else view,
             impossible=impossible_effects(record.system, holding=workload.holding is not None),
-            system=record.system,
-            path=workload.path,
-            session_timeout=record.session_timeout,
-            lossy=_LYING_DISK in record.nemesis,
-            damaged=damaged,
         ),
-        questions=[
-            *_of_evidence(changed, unread, found),
-            *differing,
-            *questions_of_end(history),
-        ],
+        strict=record.strict and not damaged,
+        lossy=_LYING_DISK in record.nemesis,
+        damaged=damaged,
+        foreign=record.system != ZOOKEEPER,
     )
+    questions = [
+        *_of_evidence(changed, unread, found),
+        *differing,
+        *questions_of_end(history),
+    ]
+    timeline, verdict = judge_laid_out(run.history, workload, record.recipe, timeline, questions)
     verdict.notes = _of_logs(truth)
     if _LYING_DISK in record.nemesis:
         verdict.notes.append(
@@ -156,10 +143,7 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
         verdict.notes.append("no transaction logs of the servers are at hand")
     if record.interrupted:
         weigh_interruption(verdict)
-    servers = None
-    if truth is not None and clock is not None and not (found.logs or found.clock):
-        servers = ServerSide(truth, clock)
-    return Judgement(record, history, verdict, servers)
+    return Judgement(record, timeline, verdict)
 
 
 def _workload_of(run: RunDirectory, record: RunRecord, given: Workload | None) -> Workload:
@@ -312,35 +296,39 @@ def _few(words: list[str]) -> str:
     return ", ".join([*words[:MOST_TOLD], *rest])
 
 
-def judge_evidence(
+def judge_laid_out(
     path: Path,
     workload: Workload,
     recipe: str,
-    evidence: Evidence,
+    timeline: Timeline,
     questions: Sequence[CheckResult] = (),
-) -> Verdict:
-    """Have a workload judge the evidence, and add what remains undecided.
+) -> tuple[Timeline, Verdict]:
+    """Have a workload judge a timeline, once it is known that it can.
 
     Args:
         path: the history's file, for errors.
         workload: which family it is.
         recipe: whose promises they are; this version need not know it.
-        evidence: what there is to judge by.
+        timeline: the run.
         questions: checks that are undecided already.
+
+    Returns:
+        The timeline as it was judged, and the verdict.
 
     Raises:
         UnreadableRun: the history has operations or values that the workload does not have; the
             message names the record.
     """
     try:
-        check_operations(evidence.history, workload.name, workload.shapes)
+        check_operations(timeline.history, workload.name, workload.shapes)
     except ValueError as error:
         raise _foreign(path, workload, error) from error
-    if lacking := unimplemented(evidence.history):
-        evidence = replace(evidence, promises=Promises(prevents=frozenset()), strict=False)
+    if lacking := unimplemented(timeline.history):
+        timeline = replace(timeline, promises=Promises(prevents=frozenset()), strict=False)
         questions = [*questions, CheckResult(name="requests", unknown=[lacking])]
+    timeline = workload.lay_out(timeline)
     try:
-        verdict = workload.judge(evidence)
+        return timeline, judge_timeline(timeline, workload, recipe, questions)
     except WrongOperations as error:  # each value is right, but they do not fit together
         raise _foreign(path, workload, error) from error
     except Exception as error:
@@ -349,33 +337,6 @@ def judge_evidence(
         raise UsageError(
             f"{workload.build}: its checks fail ({type(error).__name__}: {error}); -v shows where"
         ) from error
-    promised = evidence.promises.prevents
-    servers = []
-    if evidence.truth is not None:
-        servers = [check_server_state(evidence.truth, evidence.clock, evidence.history)]
-    open_questions = []
-    untold = sorted(promised & TOLD_BY_LOGS)
-    if untold and (evidence.truth is None or evidence.clock is None):
-        what = f"these are needed to rule out {', '.join(untold)}"
-        open_questions.append(CheckResult(name="the servers' logs", unknown=[what]))
-    if final_phase(evidence.history) is None:
-        asked = Requirement("final phase, to ask who can proceed", 1, 0)
-        open_questions.append(CheckResult(name="final phase", requirements=[asked]))
-    if not (evidence.lossy or evidence.damaged):
-        promised |= OF_SERVERS
-    checks = [*questions, *servers, *verdict.checks, *open_questions]
-    leave_undecided(evidence.history, checks, TIMED if evidence.strict else promised & TIMED)
-    verdict = judge(checks, promised, strict=evidence.strict)
-    made = workload.catalogue.get(recipe)
-    if workload.plain and made is not None and not made.faulty:
-        verdict.blamed = "servers"
-    verdict.measures = measure(
-        evidence.history,
-        workload.words,
-        evidence.holds(workload.words) if workload.contended else None,
-        per_release=verdict.stats("herd").get("per_release"),
-    )
-    return verdict
 
 
 def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:

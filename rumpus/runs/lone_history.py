@@ -8,16 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rumpus.checker.history import History
-from rumpus.checker.verdict import Verdict
+from rumpus.checker.timeline.timeline import Asked, Timeline
 from rumpus.recipes.promises import Promises
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import held_to, judge_evidence, questions_of_end
+from rumpus.runs.judging import Judgement, held_to, judge_laid_out, questions_of_end
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_recipe import NotFound, is_reference
 from rumpus.workloads.registry import WORKLOADS, find_workload, fitting_workloads
@@ -31,7 +30,7 @@ SESSION_TIMEOUT_S = 2.0
 
 def judge_history(
     run: RunDirectory, workload: str | None = None, recipe: str | None = None
-) -> tuple[RunRecord, History, Verdict]:
+) -> Judgement:
     """Judge a history without the servers' logs.
 
     Args:
@@ -41,7 +40,7 @@ def judge_history(
             or, if it names none, for the promises of all sound recipes of the workload.
 
     Returns:
-        A run's record with what is known of the run, the history, the verdict.
+        The judgement, with a record of what is known of the run.
 
     Raises:
         UnreadableRun: the history is malformed, or not of that workload.
@@ -52,19 +51,20 @@ def judge_history(
     history = History(history, clients=test.clients, truncated=history.truncated)
     family = WORKLOADS.get(test.workload) or trusted_workload(test.workload)
     promises, differing = held_to(family, test.recipe, test.promises)
-    evidence = Evidence(
+    timeline = Timeline(
         history=history,
         promises=promises,
-        kinds=test.nemesis,
-        directed=test.directed,
+        asked=Asked(kinds=test.nemesis, directed=test.directed),
         strict=test.strict,
         path=family.path,
         session_timeout=test.session_timeout,
     )
     # Only a history that rumpus wrote has a record at its end, and such a history has a first one.
     ending = questions_of_end(history) if first_record(history) is not None else []
-    verdict = judge_evidence(run.history, family, test.recipe, evidence, [*differing, *ending])
-    return _record_of(run.history, test, history, workload, recipe), history, verdict
+    questions = [*differing, *ending]
+    timeline, verdict = judge_laid_out(run.history, family, test.recipe, timeline, questions)
+    record = _record_of(run.history, test, history, workload, recipe)
+    return Judgement(record, timeline, verdict)
 
 
 def _test(

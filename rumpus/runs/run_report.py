@@ -48,19 +48,19 @@ def _report(
     workload: Workload | None,
     interrupted: Callable[[], bool],
 ) -> int:
-    record, history, verdict, servers = judge_run(directory, workload)
+    record, timeline, verdict = judge_run(directory, workload)
     if interrupted() and not record.interrupted:
         record.interrupted = True
         directory.write_record(record)
         directory.seal()
         weigh_interruption(verdict)
-    results = results_document(directory.path, record, history, verdict, servers)
+    results = results_document(directory.path, record, timeline, verdict)
     unstored: StoreError | None = None
     try:
-        directory.finish(record, history, verdict, results)
+        directory.finish(record, timeline, verdict, results)
     except StoreError as error:
         unstored = error
-    print_verdict(console, record, history, verdict, results, shown(directory.report))
+    print_verdict(console, record, timeline.history, verdict, results, shown(directory.report))
     if unstored is not None:
         if verdict.outcome != "violation":
             raise unstored

@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rumpus.checker.every_run.exercise import Effect
 from rumpus.checker.servers.lease_log import Lease, leases_of_etcd, leases_of_redis
 from rumpus.checker.timeline.lease_view import lease_view
 from rumpus.checker.timeline.ownership import ServerView
+from rumpus.checker.timeline.timeline import Effect
 from rumpus.checker.untrusted_file import in_utf8
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.recipes.servers import ZOOKEEPER

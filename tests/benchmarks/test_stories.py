@@ -34,7 +34,7 @@ NEVER_RETURNED = Act(1, 1200 * MS, MISTAKE, Operation(CALL.invoke, None))
         (IN_CALL, "    1.250 s  c0 calls begin participants=['c0', 'c1']", False),
         (IN_CALL, "    1.302 s  c1 calls acquire", False),
         (IN_CALL, "    1.099 s  c1 believes that it holds", False),
-        (IN_CALL, "so: split-brain: c1 and c0 both believed at 1.200 s", False),
+        (IN_CALL, "split-brain: c1 and c0 both believed at 1.200 s", False),
         (BETWEEN_CALLS, "    1.201 s  c1 loses its connection", True),
         (BETWEEN_CALLS, "    1.202 s  c1 loses its connection", False),
         (NEVER_RETURNED, "    9.000 s  c1 is killed", True),

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.checker.check import all_kinds
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
-from rumpus.checker.exclusion.partitions import check_ownership, check_sizes
+from rumpus.checker.exclusion.partitions import check_ownership, check_sizes, members_at_once
 from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.families.commitments import (
     Decided,
@@ -21,16 +22,19 @@ from rumpus.checker.families.commitments import (
     check_commitments,
     check_ends,
     check_votes,
+    decisions_in_logs,
+    votes_in_logs,
 )
 from rumpus.checker.families.convergence import check_convergence
 from rumpus.checker.families.growing_numbers import check_growth
-from rumpus.checker.families.job_effects import check_job_effects
+from rumpus.checker.families.job_effects import check_job_effects, effect_makers
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
-from rumpus.checker.families.queue_accounting import accounts, check_elements
+from rumpus.checker.families.queue_accounting import accounts, judge_elements
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Words, extract_holds
-from rumpus.checker.verdict import ANOMALIES
+from rumpus.checker.timeline.timeline import Place
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
@@ -74,7 +78,14 @@ def grants_after_a_failure(*, wrong):
     failed = ZnodeLife("/l/n-0000000001", 1, 5, "0x1", "0x1", None, 9, 1_000, "0x1", "expired")
     history = ended(recorded).history()
     return check_lock_delay(
-        history, extract_holds(history, WORDS), Truth(failed), CLOCK, "/l", delay=5
+        laid_out(
+            history,
+            lock_delay=5,
+            holds=extract_holds(history, WORDS),
+            truth=Truth(failed),
+            clock=CLOCK,
+            path="/l",
+        )
     )
 
 
@@ -89,7 +100,16 @@ def handovers_in_the_end(*, wrong):
         recorded.add(at, process, "ok", "acquire", grant)
         op(recorded, at + 200, process, "release")
     history = ended(recorded).history()
-    return check_lock_delay(history, extract_holds(history, WORDS), Truth(), CLOCK, "/l", delay=5)
+    return check_lock_delay(
+        laid_out(
+            history,
+            lock_delay=5,
+            holds=extract_holds(history, WORDS),
+            truth=Truth(),
+            clock=CLOCK,
+            path="/l",
+        )
+    )
 
 
 def verified(*, released, valid):
@@ -97,7 +117,16 @@ def verified(*, released, valid):
     recorded.release(20 if released else 80, 30 if released else 90, 0)
     op(recorded, 50, 1, "verify", {"sequencer": "s1"}, {"valid": valid})
     history = ended(recorded).history()
-    return check_sequencers(history, extract_holds(history, WORDS), WORDS, None, None, "/l")
+    return check_sequencers(
+        laid_out(
+            history,
+            holds=extract_holds(history, WORDS),
+            words=WORDS,
+            truth=None,
+            clock=None,
+            path="/l",
+        )
+    )
 
 
 def refused_by_the_fence(*, wrong):
@@ -106,14 +135,24 @@ def refused_by_the_fence(*, wrong):
         recorded.acquire(40, 50, 1, token=2).release(52, 54, 1)
     op(recorded, 60, 0, "work", None, {"writes": [], "refused": 1})
     history = ended(recorded).history()
-    return check_fence(history, extract_holds(history, WORDS), "work", None, "/data")
+    return check_fence(
+        laid_out(
+            history,
+            words=Words(work="work"),
+            path="/data",
+            line=Place("single", "/l"),
+            holds=extract_holds(history, WORDS),
+            truth=None,
+        ),
+        beside="",
+    )
 
 
 def counted(*, wrong):
     recorded = Recorded(1)
     op(recorded, 0, 0, "add", 2)
     op(recorded, 5, 0, "read", None, 3 if wrong else 2)
-    return check_model(ended(recorded).history(), MODELS["counter"], "miscount")
+    return check_model(laid_out(ended(recorded).history()), MODELS["counter"], "miscount")
 
 
 def registered(*, wrong):
@@ -121,21 +160,23 @@ def registered(*, wrong):
     op(recorded, 0, 0, "write", 1)
     op(recorded, 5, 0, "write", 2)
     op(recorded, 10, 1, "read", None, 1 if wrong else 2)
-    return check_model(ended(recorded).history(), MODELS["register"], "not-linearizable")
+    return check_model(laid_out(ended(recorded).history()), MODELS["register"], "not-linearizable")
 
 
 def numbered(*, wrong):
     recorded = Recorded(2)
     op(recorded, 0, 0, "generate", None, 1)
     op(recorded, 0.5, 1, "generate", None, 1 if wrong else 2)
-    return check_model(ended(recorded).history(), MODELS["unique-ids"], "duplicate-sequence")
+    return check_model(
+        laid_out(ended(recorded).history()), MODELS["unique-ids"], "duplicate-sequence"
+    )
 
 
 def growing(*, wrong):
     recorded = Recorded(2)
     op(recorded, 0, 0, "generate", None, 2)
     op(recorded, 5, 1, "generate", None, 1 if wrong else 3)
-    return check_growth(ended(recorded).history(), "generate")
+    return check_growth(laid_out(ended(recorded).history()), f="generate")
 
 
 def committed(second="commit", vote="yes", voted_at=10, on_servers=None):
@@ -148,12 +189,19 @@ def committed(second="commit", vote="yes", voted_at=10, on_servers=None):
     recorded.add(voted_at + 1, 1, "ok", "vote", {"key": "t", "value": vote})
     op(recorded, 20, 0, "decide", {"key": "t"}, {"key": "t", "value": "commit"})
     op(recorded, 60, 1, "decide", {"key": "t"}, {"key": "t", "value": second})
-    return check_commitments(ended(recorded).history(), on_servers)
+    return check_commitments(
+        laid_out(ended(recorded).history(), parts=[(decisions_in_logs, on_servers)])
+    )
 
 
 def voted(standing, by):
     recorded = op(Recorded(1), 0, 0, "vote", {"key": "t", "value": "yes"})
-    return check_votes(ended(recorded).history(), {("t", "c0"): Standing(standing, by)})
+    return check_votes(
+        laid_out(
+            ended(recorded).history(),
+            parts=[(votes_in_logs, {("t", "c0"): Standing(standing, by)})],
+        )
+    )
 
 
 def outcomes_told(*, blocked=(), known=True):
@@ -162,14 +210,14 @@ def outcomes_told(*, blocked=(), known=True):
     final(recorded, 10)
     told = {"outcomes": {"t": "abort"} if known else {}, "blocked": list(blocked)}
     op(recorded, 20, 0, "outcomes", None, told)
-    return check_ends(ended(recorded).history())
+    return check_ends(laid_out(ended(recorded).history()))
 
 
 def listed(*, wrong):
     recorded = Recorded(1)
     addresses = ["a", "b", "a"] if wrong else ["a", "b"]
     op(recorded, 0, 0, "look", None, {"addresses": addresses})
-    return check_lists(ended(recorded).history())
+    return check_lists(laid_out(ended(recorded).history()))
 
 
 def discovered(*addresses, gone_ms=None, registered=None):
@@ -181,7 +229,9 @@ def discovered(*addresses, gone_ms=None, registered=None):
     if registered:
         op(recorded, 4_000, 0, "register", {"address": registered}, {"address": registered})
     op(recorded, 5_000, 0, "discover", None, {"addresses": list(addresses), "settled": True})
-    return check_discovery(ended(recorded).history(), Truth(entry), CLOCK, "/r")
+    return check_discovery(
+        laid_out(ended(recorded).history(), truth=Truth(entry), clock=CLOCK, path="/r")
+    )
 
 
 def discovered_twice(*, second_by):
@@ -191,7 +241,9 @@ def discovered_twice(*, second_by):
     )
     recorded = Recorded(1)
     op(recorded, 5_000, 0, "discover", None, {"addresses": ["a", "a"], "settled": True})
-    return check_discovery(ended(recorded).history(), Truth(*lives), CLOCK, "/r")
+    return check_discovery(
+        laid_out(ended(recorded).history(), truth=Truth(*lives), clock=CLOCK, path="/r")
+    )
 
 
 def gathered(found, seen):
@@ -201,27 +253,28 @@ def gathered(found, seen):
     op(recorded, 10, 1, "deregister", {"address": "b"}, {"address": "b"})
     for client in range(2):
         op(recorded, 20, client, "gather", None, {"discovered": found, "seen": seen})
-    return check_presence(ended(recorded).history())
+    return check_presence(laid_out(ended(recorded).history()))
 
 
 def converged(*, wrong):
     recorded = final(Recorded(1), 0)
     seen = {"n": 1} if wrong else {"n": 2}
     op(recorded, 10, 0, "converge", None, {"seen": seen, "there": {"n": 2}})
-    return check_convergence(ended(recorded).history())
+    return check_convergence(laid_out(ended(recorded).history()))
 
 
 def owned(*parts):
     recorded = final(Recorded(len(parts)), 0)
     for client, own in enumerate(parts):
         op(recorded, 10, client, "own", None, {"parts": own})
-    return check_ownership(ended(recorded).history(), ["p", "q"])
+    return check_ownership(laid_out(ended(recorded).history()), parts=["p", "q"])
 
 
 def dealt(*parts):
     """One share of a set of two, with at most two members."""
     recorded = op(Recorded(1), 0, 0, "acquire", None, {"parts": dict.fromkeys(parts)})
-    return check_sizes(ended(recorded).history(), ["p", "q"], lambda _begun, _ended: 2, WORDS)
+    parts = [(members_at_once, lambda _begun, _ended: 2)]
+    return check_sizes(laid_out(ended(recorded).history(), parts=parts), parts=["p", "q"])
 
 
 def jobs(*, effects=None, told=("j",), untold=(), makers=None, known=True):
@@ -232,7 +285,7 @@ def jobs(*, effects=None, told=("j",), untold=(), makers=None, known=True):
     op(recorded, 20, 0, "collect", None, {"told": list(told), "untold": list(untold)})
     effects = {"j": 1} if effects is None else effects
     op(recorded, 30, 0, "audit", None, {"effects": effects, "left": []})
-    return check_job_effects(ended(recorded).history(), makers)
+    return check_job_effects(laid_out(ended(recorded).history(), parts=[(effect_makers, makers)]))
 
 
 def queued(*, put):
@@ -241,7 +294,7 @@ def queued(*, put):
         op(recorded, 0, 0, "enqueue", {"value": "x"}, outcome=put)
     op(recorded, 10, 0, "dequeue", None, {"value": "x"})
     history = ended(recorded).history()
-    return check_elements(history, accounts(history), claimed=False, left=None)
+    return judge_elements(history, accounts(history), claimed=False, left=None)
 
 
 CASES = {
@@ -343,10 +396,10 @@ def test_every_kind_that_a_checker_reports_is_found_in_some_history():
         return "\n".join(path.read_text() for path in paths if path.name != "verdict.py")
 
     reported, tested = text("checker", "workloads"), text("tests/checker")
-    quoted = {kind: re.compile(f"[\"']{kind}[\"']") for kind in ANOMALIES}
+    quoted = {kind: re.compile(f"[\"']{kind}[\"']") for kind in all_kinds()}
     missing = {
         kind
-        for kind in ANOMALIES
+        for kind in all_kinds()
         if quoted[kind].search(reported) and not quoted[kind].search(tested)
     }
     assert missing == set()

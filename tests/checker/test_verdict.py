@@ -1,10 +1,12 @@
 import pytest
 
-from rumpus.checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, judge
+from rumpus.checker.exclusion.mutual_exclusion import SPLIT_BRAIN
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, judge
 
 
 def found(*kinds):
-    return CheckResult(name="c", anomalies=[Anomaly(kind=k, description="") for k in kinds])
+    anomalies = [Anomaly(kind=k, description="") for k in kinds]
+    return CheckResult(name="c", anomalies=anomalies, kinds={"split-brain": SPLIT_BRAIN})
 
 
 def test_a_run_without_findings_is_valid():
@@ -16,7 +18,7 @@ def test_an_anomaly_against_a_promise_is_a_violation():
     verdict = judge([found("split-brain", "stale-belief")], {"split-brain"})
     assert (verdict.valid, verdict.exit_code) == (False, 1)
     assert [a.promised for a in verdict.anomalies] == [True, False]
-    assert verdict.reasons == [f"split-brain: 1 ({ANOMALIES['split-brain']})"]
+    assert verdict.reasons == [f"split-brain: 1 ({SPLIT_BRAIN.meaning})"]
 
 
 def test_a_hazard_is_none_unless_strict():

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import count
 
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Asked, Timeline
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.run import Status
@@ -18,7 +19,6 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import server_truth
 from rumpus.runs.workload_run import workload_run
 from rumpus.simulation.kernel.clock import EPOCH
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS
 
 BEGINNING = {"monotonic": 0, "wall": EPOCH}
@@ -98,13 +98,13 @@ class SimulatedRuns:
         assert (truth is not None, problems) == (True, [])
         anchors = [ClockAnchor(**reading) for reading in (BEGINNING, *status.anchors)]
         return family.judge(
-            Evidence(
+            Timeline(
                 history=history,
                 promises=kind.promises,
                 truth=truth,
                 clock=WallClock((anchor.monotonic, anchor.wall) for anchor in anchors),
                 line=kind.line(family.path),
-                kinds=list(kinds),
+                asked=Asked(kinds=list(kinds)),
                 path=family.path,
                 session_timeout=SESSION_TIMEOUT,
             )

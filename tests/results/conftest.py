@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
+from rumpus.checker.check import all_kinds
 from rumpus.checker.history import History, Op
-from rumpus.checker.timeline.states import Interval
+from rumpus.checker.timeline.states import Interval, state_intervals
 from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 from rumpus.results.record import ClockAnchor, RunRecord
+from tests.checker.laid_out import laid_out
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -23,6 +25,15 @@ class SampleRun:
     record: RunRecord
     history: History
     verdict: Verdict
+    bars: list[Interval]
+
+    @property
+    def timeline(self):
+        return self.of(self.history)
+
+    def of(self, history):
+        """Another history, drawn with the bars of this run."""
+        return laid_out(history, bars=[*state_intervals(history), *self.bars])
 
 
 @dataclass
@@ -192,7 +203,7 @@ def run_sample(seconds=60, cycle=10 * MS, seed=7, prevents=("double-grant", "spl
     )
     checks = [
         CheckResult(
-            name="exclusion", anomalies=[split, stale], intervals=run.intervals, stats={"holds": 9}
+            name="exclusion", anomalies=[split, stale], kinds=all_kinds(), stats={"holds": 9}
         ),
         CheckResult(name="order"),
         CheckResult(
@@ -225,7 +236,7 @@ def run_sample(seconds=60, cycle=10 * MS, seed=7, prevents=("double-grant", "spl
         clock_anchors=[ClockAnchor(START, 1_795_232_846_123_000_000)],
         versions={"python": "3.11.2", "kazoo": "2.10.0", "zookeeper": "3.8.0"},
     )
-    return SampleRun(record, history, judge(checks, prevents))
+    return SampleRun(record, history, judge(checks, prevents), run.intervals)
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,11 @@ import msgspec
 from rumpus.checker.history import History, Op
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.results_document import anomaly_counts, fault_counts, results_document
+from tests.checker.laid_out import laid_out
 
 
 def document(sample):
-    results = results_document(Path("runs/lock/x"), sample.record, sample.history, sample.verdict)
+    results = results_document(Path("runs/lock/x"), sample.record, sample.timeline, sample.verdict)
     return msgspec.json.decode(results.to_json())
 
 
@@ -27,7 +28,7 @@ def test_says_what_scripts_ask_for(sample):
     ]
     assert found["requirements"][1]["met"] is False
     assert found["complete"] is True
-    assert found["story"][-1].startswith("so: split-brain: ")
+    assert found["story"][0].startswith("split-brain: ")
     assert found["checks"][0]["anomalies"][0]["clients"] == [0, 2]
 
 
@@ -41,7 +42,7 @@ def test_operations_are_counted_by_outcome(sample):
 
 def test_an_unknown_verdict_is_told_as_the_word(sample):
     verdict = judge([CheckResult(name="exclusion", unknown=["no logs"])], [])
-    results = results_document(Path("x"), sample.record, sample.history, verdict)
+    results = results_document(Path("x"), sample.record, sample.timeline, verdict)
     assert msgspec.json.decode(results.to_json())["valid"] == "unknown"
     assert results.exit_code == 3
     assert results.story == []
@@ -67,12 +68,12 @@ def nemesis(time, type, f, verified=None):  # noqa: A002 - the field's name
 def test_a_fault_is_verified_only_if_seen_in_force_and_healed():
     start = [nemesis(1, "invoke", "start"), nemesis(2, "info", "start", verified=True)]
     stop = [nemesis(3, "invoke", "stop"), nemesis(4, "info", "stop", verified=True)]
-    assert fault_counts(History(start + stop))[0].verified == 1
-    assert fault_counts(History(start))[0].verified == 0
+    assert fault_counts(laid_out(History(start + stop)))[0].verified == 1
+    assert fault_counts(laid_out(History(start)))[0].verified == 0
     unseen = [nemesis(1, "invoke", "start"), nemesis(2, "info", "start", verified=False)]
-    assert fault_counts(History(unseen + stop))[0].verified == 0
+    assert fault_counts(laid_out(History(unseen + stop)))[0].verified == 0
     sick = [nemesis(3, "invoke", "stop"), nemesis(4, "info", "stop", verified=False)]
-    assert fault_counts(History(start + sick))[0].verified == 0
+    assert fault_counts(laid_out(History(start + sick)))[0].verified == 0
 
 
 def test_a_simulated_run_carries_its_digest_and_virtual_time(sample):

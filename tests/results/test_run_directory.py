@@ -9,6 +9,7 @@ from rumpus.checker.history import Op
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import create, open_run
 from rumpus.results.store_error import StoreError, UnreadableRun
+from tests.checker.laid_out import laid_out
 
 NOW = datetime(2026, 11, 21, 4, 47, 26, 123456, tzinfo=timezone(timedelta(hours=1)))
 
@@ -91,8 +92,9 @@ def test_finishing_writes_what_people_and_machines_read(tmp_path, make_sample):
         for op in sample.history:
             writer.append(op)
     record, history = run.read_record(), run.read_history()
-    results = results_document(run.path, record, history, sample.verdict)
-    run.finish(record, history, sample.verdict, results)
+    timeline = laid_out(history)
+    results = results_document(run.path, record, timeline, sample.verdict)
+    run.finish(record, timeline, sample.verdict, results)
     assert msgspec.json.decode(run.results.read_bytes())["exit_code"] == 1
     assert ET.fromstring(run.junit.read_bytes()).tag == "testsuites"
     assert run.summary.read_text().startswith("# ✘")
@@ -107,8 +109,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, make_sample):
     sample = make_sample(seconds=5)
     run = create(tmp_path, "lock", NOW)
     run.report.mkdir()
-    results = results_document(run.path, sample.record, sample.history, sample.verdict)
+    results = results_document(run.path, sample.record, sample.timeline, sample.verdict)
     with pytest.raises(StoreError, match="a directory stands") as error:
-        run.finish(sample.record, sample.history, sample.verdict, results)
+        run.finish(sample.record, sample.timeline, sample.verdict, results)
     assert error.value.path == run.report
     assert run.results.exists()

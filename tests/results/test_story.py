@@ -1,5 +1,8 @@
+from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.story import MOST_LINES, story
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -39,10 +42,9 @@ def overlap(**more):
 
 
 def test_what_led_to_an_anomaly_is_told_in_order_of_time():
-    lines = story(history(), verdict(overlap()))
-    assert [
-        line.partition("  ")[2].strip() or line for line in (each.strip() for each in lines)
-    ] == [
+    first, *lines = story(laid_out(history()), verdict(overlap()))
+    assert first == "split-brain: c0 and c1 both believed"
+    assert [line.partition(" s  ")[2] for line in lines] == [
         "fault: client-partition c0",
         "c0 calls acquire",
         "c0 acquire: ok session='0x1'",
@@ -50,43 +52,76 @@ def test_what_led_to_an_anomaly_is_told_in_order_of_time():
         "c0 loses its connection",
         "c1 acquire: ok session='0x2'",
         "healed: client-partition c0",
-        "so: split-brain: c0 and c1 both believed",
     ]
     assert lines[0].strip().startswith("1.000 s")
 
 
 def test_what_other_clients_and_later_times_saw_is_left_out():
-    told = "\n".join(story(history(), verdict(overlap())))
+    told = "\n".join(story(laid_out(history()), verdict(overlap())))
     assert "c2" not in told
     assert "release" not in told
 
 
 def test_a_broken_promise_comes_before_an_earlier_hazard():
     hazard = Anomaly(kind="herd", description="many", start=0, end=1)
-    assert story(history(), verdict(hazard, overlap()))[-1].startswith("so: split-brain")
-    assert story(history(), verdict(hazard))[-1] == "so: herd: many"
+    assert story(laid_out(history()), verdict(hazard, overlap()))[0].startswith("split-brain: ")
+    assert story(laid_out(history()), verdict(hazard))[0] == "herd: many"
 
 
 def test_nothing_happened_nothing_is_told():
-    assert story(history(), verdict()) == []
+    assert story(laid_out(history()), verdict()) == []
 
 
-def test_of_many_calls_the_first_and_the_last_are_told():
-    recorded = Recorded()
-    for number in range(40):
-        recorded.acquire(number * 10, number * 10 + 5, 0)
-    records = recorded.history()
-    cited = [op.index for op in records]
-    anomaly = Anomaly(kind="split-brain", description="it", ops=cited, clients=[0])
-    times = [float(line.split()[0]) for line in story(records, verdict(anomaly))[:-1]]
-    assert times == [0, 0.005, 0.39, 0.395]
-
-
-def test_a_long_story_is_cut_in_the_middle():
+def test_of_a_long_story_what_is_nearest_to_the_anomaly_is_told():
     recorded = Recorded()
     for number in range(80):
         recorded.session(number, 0, "suspended" if number % 2 else "connected")
-    anomaly = Anomaly(kind="split-brain", description="it", clients=[0], end=500_000_000)
-    lines = story(recorded.history(), verdict(anomaly))
-    assert len(lines) == MOST_LINES + 2
-    assert f"... {80 - MOST_LINES} more" in lines[MOST_LINES // 2]
+    anomaly = Anomaly(kind="split-brain", description="it", clients=[0], start=40_000_000)
+    anomaly.end = 500_000_000
+    _, *lines = story(laid_out(recorded.history()), verdict(anomaly))
+    times = [float(line.split()[0]) for line in lines]
+    assert len(times) == MOST_LINES
+    assert times == sorted(times)
+    assert max(abs(time - 0.04) for time in times) < 0.01
+
+
+def test_a_fault_that_touched_nobody_of_the_story_is_left_out():
+    recorded = Recorded()
+    for number, target in enumerate(["c0", "c2", "n1"]):
+        named = {"id": str(number), "kind": "client-pause" if target != "n1" else "kill"}
+        recorded.add(100 + 20 * number, "nemesis", "invoke", "start", named)
+        told = {"id": str(number), "targets": [target], "verified": True}
+        recorded.add(110 + 20 * number, "nemesis", "info", "start", told)
+    recorded.acquire(200, 300, 0).acquire(250, 350, 1)
+    anomaly = Anomaly(kind="split-brain", description="it", clients=[0, 1], start=300_000_000)
+    told = "\n".join(story(laid_out(recorded.history()), verdict(anomaly)))
+    assert "client-pause c0" in told
+    assert "c2" not in told
+    assert "n1" not in told
+
+
+class Truth:
+    """The servers' logs: a znode of c0 that the session of c2 deleted."""
+
+    committed = ()
+
+    def znodes(self):
+        life = ZnodeLife("/l/n-0000000007", 7, 1_150, "0x1", "0x1", b"", 9, 1_380, "0x3", "deleted")
+        return [life]
+
+    def sessions(self):
+        return {}
+
+
+def test_a_client_that_the_anomaly_does_not_name_is_told_if_it_deleted_a_znode_of_it():
+    recorded = Recorded().session(0, 2, "connected", session="0x3")
+    recorded.acquire(1100, 1200, 0, session="0x1", node="/l/n-0000000007")
+    recorded.add(1370, 2, "invoke", "release").add(1390, 2, "ok", "release")
+    recorded.acquire(1250, 1400, 1, session="0x2").end(2000)
+    recorded.ops.sort(key=lambda op: op.time)
+    records = recorded.history()
+    cited = [op.index for op in records if op.f == "acquire"]
+    anomaly = Anomaly(kind="split-brain", description="it", ops=cited, clients=[0, 1])
+    anomaly.start = anomaly.end = 1_400_000_000
+    timeline = laid_out(records, truth=Truth(), clock=WallClock([(0, 0)]))
+    assert "    1.380 s  c2 deletes 7, in its release" in story(timeline, verdict(anomaly))

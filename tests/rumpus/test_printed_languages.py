@@ -26,6 +26,7 @@ from rumpus.campaigns.merging import Part, merge
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant
 from rumpus.campaigns.replaying import Replay, as_test
 from rumpus.campaigns.tasks import Attempt
+from rumpus.checker.timeline.states import Interval
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.command_line import main
 from rumpus.commands import (
@@ -44,6 +45,7 @@ from rumpus.results.reports.report import render_report
 from rumpus.results.reports.summary import summary
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
+from tests.checker.laid_out import laid_out
 from tests.dangerous_strings import DANGEROUS
 from tests.hostile_documents import filled, with_text
 from tests.results.conftest import run_sample
@@ -85,17 +87,17 @@ class Report:
                 for each in (*check.anomalies, filled(Anomaly, text))
             ]
             check.anomalies[1].promised = False
-            check.intervals = [
-                msgspec.structs.replace(each, start=anomaly.start, end=anomaly.end, client=0)
-                for each in check.intervals
-            ]
+        bar = msgspec.structs.replace(
+            filled(Interval, text), start=anomaly.start, end=anomaly.end, client=0
+        )
+        self.timeline = laid_out(self.history, bars=[bar])
         self.results = results_document(
-            PATH / in_file_name(text), self.record, self.history, self.verdict
+            PATH / in_file_name(text), self.record, self.timeline, self.verdict
         )
 
     def page(self, text):
         likelihood = filled(Likelihood, text)
-        return render_report(self.record, self.history, self.verdict, self.results, likelihood)
+        return render_report(self.record, self.timeline, self.verdict, self.results, likelihood)
 
 
 def printed(call, *arguments):

@@ -5,10 +5,10 @@ import threading
 import pytest
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.harness.clients.client_body import Outcome
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.barrier import BARRIER, KEEPERS, SHIFT_NS, Opened
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
@@ -43,7 +43,7 @@ def over(recorded, ms):
 
 
 def verdict(recorded):
-    return BARRIER.judge(Evidence(history=recorded.history(), promises=Barrier.promises))
+    return BARRIER.judge(Timeline(history=recorded.history(), promises=Barrier.promises))
 
 
 def kinds(recorded):

@@ -2,10 +2,10 @@
 
 import pytest
 
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.counter import AMOUNTS, COUNTER
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
@@ -30,7 +30,7 @@ def read(recorded, called, returned, process, total, key=0):
 
 
 def kinds(recorded):
-    evidence = Evidence(history=recorded.history(), promises=Counter.promises)
+    evidence = Timeline(history=recorded.history(), promises=Counter.promises)
     return {anomaly.kind for anomaly in COUNTER.judge(evidence).anomalies}
 
 
@@ -68,7 +68,7 @@ def test_who_can_read_nothing_in_the_end_is_stuck():
     recorded.add(30, 0, "invoke", "read", {"key": 0, "timeout": 1.0})
     recorded.add(40, 0, "fail", "read", error="no answer in time")
     recorded.add(50, "control", "info", "phase-end", {"phase": "final"}).end(60)
-    evidence = Evidence(history=recorded.history(), promises=Counter.promises)
+    evidence = Timeline(history=recorded.history(), promises=Counter.promises)
     assert {anomaly.kind for anomaly in COUNTER.judge(evidence).anomalies} == {"stuck-waiter"}
 
 
@@ -84,7 +84,7 @@ def test_a_run_in_which_not_everybody_read_in_the_end_says_too_little():
     recorded.add(20, "control", "info", "phase", {"phase": "final", "healed": True})
     read(recorded, 30, 40, 0, 1)
     recorded.add(50, "control", "info", "phase-end", {"phase": "final"}).end(60)
-    evidence = Evidence(history=recorded.history(), promises=Counter.promises)
+    evidence = Timeline(history=recorded.history(), promises=Counter.promises)
     found = COUNTER.judge(evidence)
     assert found.outcome == "inconclusive"
     assert any("read by everybody" in reason for reason in found.reasons)

@@ -7,10 +7,10 @@ import pytest
 
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
@@ -56,7 +56,7 @@ def one_round(recorded, start):
 
 def verdict(recorded, **more):
     return DOUBLE_BARRIER.judge(
-        Evidence(history=recorded.history(), promises=DoubleBarrier.promises, **more)
+        Timeline(history=recorded.history(), promises=DoubleBarrier.promises, **more)
     )
 
 

@@ -7,6 +7,7 @@ from rumpus.recipes.registry.service_registry import RegistrationUnknown
 from rumpus.recipes.requests.session import Unanswered
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.group_membership import REGISTRY
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect
 from tests.workloads.dry_runs import DryRuns, invocations
@@ -73,22 +74,28 @@ def kinds(result):
 def test_a_list_is_held_against_the_servers(life, listed, kind):
     truth = Truth(("a", *life, "0x1"))
     history = discovered(*["a"] * listed)
-    result = check_discovery(history, truth, CLOCK, FOLDER)
+    result = check_discovery(laid_out(history, truth=truth, clock=CLOCK, path=FOLDER))
     assert kinds(result) == ([kind] if kind else [])
     lagging = discovered(*["a"] * listed, settled=False)
-    assert not check_discovery(lagging, truth, CLOCK, FOLDER).anomalies
+    assert not check_discovery(laid_out(lagging, truth=truth, clock=CLOCK, path=FOLDER)).anomalies
 
 
 def test_an_address_that_came_back_is_there_again():
     truth = Truth(("a", 10, 50, "0x1"), ("a", 60, None, "0x2"))
-    assert not check_discovery(discovered("a"), truth, CLOCK, FOLDER).anomalies
+    assert not check_discovery(
+        laid_out(discovered("a"), truth=truth, clock=CLOCK, path=FOLDER)
+    ).anomalies
 
 
 def test_one_session_makes_one_entry():
     twice = Truth(("a", 10, None, "0x1"), ("a", 60, None, "0x1"))
-    assert kinds(check_discovery(discovered("a"), twice, CLOCK, FOLDER)) == ["ghost-entry"]
+    assert kinds(
+        check_discovery(laid_out(discovered("a"), truth=twice, clock=CLOCK, path=FOLDER))
+    ) == ["ghost-entry"]
     again = Truth(("a", 10, 50, "0x1"), ("a", 60, None, "0x1"))
-    assert not check_discovery(discovered("a"), again, CLOCK, FOLDER).anomalies
+    assert not check_discovery(
+        laid_out(discovered("a"), truth=again, clock=CLOCK, path=FOLDER)
+    ).anomalies
 
 
 @pytest.mark.parametrize(
@@ -102,21 +109,23 @@ def test_who_is_told_to_be_registered_was_there(life, kinds_found):
         .add(110, 0, "ok", "register", {"address": "a"})
         .history()
     )
-    result = check_discovery(history, Truth(("a", *life, "0x1")), CLOCK, FOLDER)
+    result = check_discovery(
+        laid_out(history, truth=Truth(("a", *life, "0x1")), clock=CLOCK, path=FOLDER)
+    )
     assert kinds(result) == kinds_found
 
 
 def test_missing_logs_leave_a_missing_entry_open():
     truth = Truth(("a", 10, None, "0x1"), reasons=["n1's logs are not at hand"])
-    result = check_discovery(discovered(), truth, CLOCK, FOLDER)
+    result = check_discovery(laid_out(discovered(), truth=truth, clock=CLOCK, path=FOLDER))
     assert not result.anomalies
     assert "not complete" in result.unknown[0]
-    assert check_discovery(discovered(), None, None, FOLDER).unknown
+    assert check_discovery(laid_out(discovered(), truth=None, clock=None, path=FOLDER)).unknown
 
 
 def test_a_list_names_nobody_twice():
-    assert kinds(check_lists(discovered("a", "b"))) == []
-    assert kinds(check_lists(discovered("a", "a", "b"))) == ["ghost-entry"]
+    assert kinds(check_lists(laid_out(discovered("a", "b")))) == []
+    assert kinds(check_lists(laid_out(discovered("a", "a", "b")))) == ["ghost-entry"]
 
 
 def final(last, discovered, seen):
@@ -133,10 +142,10 @@ def final(last, discovered, seen):
 
 
 def test_in_the_end_everybody_is_listed_who_is_there():
-    result = check_presence(final(("register", "ok"), ["a"], ["a"]))
+    result = check_presence(laid_out(final(("register", "ok"), ["a"], ["a"])))
     assert not result.anomalies
     assert not result.unknown
-    assert not check_presence(final(("deregister", "ok"), [], [])).anomalies
+    assert not check_presence(laid_out(final(("deregister", "ok"), [], []))).anomalies
 
 
 @pytest.mark.parametrize(
@@ -149,11 +158,11 @@ def test_in_the_end_everybody_is_listed_who_is_there():
     ],
 )
 def test_in_the_end_nobody_is_missing_and_nobody_lingers(last, discovered, seen, kind):
-    assert set(kinds(check_presence(final(last, discovered, seen)))) == {kind}
+    assert set(kinds(check_presence(laid_out(final(last, discovered, seen))))) == {kind}
 
 
 def test_who_cannot_register_with_every_fault_healed_is_stuck():
-    result = check_presence(final(("register", "info"), [], []))
+    result = check_presence(laid_out(final(("register", "info"), [], [])))
     assert kinds(result) == ["stuck-waiter"]
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from rumpus.checker.families.job_effects import check_job_effects
+from rumpus.checker.families.job_effects import check_job_effects, effect_makers
 from rumpus.recipes.jobs.catalogue import BOARDS
 from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.workloads.jobs import JOBS
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import MILLISECOND
 from tests.workloads.dry_runs import DryRuns
@@ -39,7 +40,12 @@ class Board(Recorded):
 
 def kinds(recorded, effects=None):
     makers = {key: [None] * count for key, count in effects.items()} if effects else None
-    return [each.kind for each in check_job_effects(recorded.history(), makers).anomalies]
+    return [
+        each.kind
+        for each in check_job_effects(
+            laid_out(recorded.history(), parts=[(effect_makers, makers)])
+        ).anomalies
+    ]
 
 
 def test_an_effect_for_each_job():
@@ -101,7 +107,12 @@ def told_by(worker, *, f, **answer):
     )
     board.did(40, worker, f, key="j", **answer)
     makers = {"j": ["0x2"]}
-    return [each.kind for each in check_job_effects(board.history(), makers).anomalies]
+    return [
+        each.kind
+        for each in check_job_effects(
+            laid_out(board.history(), parts=[(effect_makers, makers)])
+        ).anomalies
+    ]
 
 
 def test_a_worker_is_told_that_it_is_done_only_if_it_was():
@@ -161,7 +172,7 @@ def test_a_job_that_was_handed_in_is_known_to_all(known, outcome, ms, found):
 
 def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
     for recorded in (Board().submit(10).final(healed=False).audit({}), Board().submit(10).final()):
-        result = check_job_effects(recorded.history())
+        result = check_job_effects(laid_out(recorded.history()))
         assert result.unknown
         assert not result.anomalies
 

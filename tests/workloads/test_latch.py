@@ -2,8 +2,8 @@
 
 import pytest
 
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.latch.tally_latch import Latch
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.latch import LATCH
 from tests.checker.recorded import Recorded
 
@@ -12,7 +12,7 @@ from tests.checker.recorded import Recorded
 def test_a_wait_that_nobody_had_counted_for_is_early(count, found):
     recorded = Recorded(1).add(0, 0, "invoke", "wait", {"key": 1, "count": count, "timeout": 6.0})
     history = recorded.add(10, 0, "ok", "wait").end(20).history()
-    verdict = LATCH.judge(Evidence(history=history, promises=Latch.promises))
+    verdict = LATCH.judge(Timeline(history=history, promises=Latch.promises))
     assert {anomaly.kind for anomaly in verdict.anomalies} == found
     assert verdict.outcome == ("violation" if found else "inconclusive")
 

@@ -5,6 +5,7 @@ import pytest
 from kazoo.exceptions import SessionExpiredError
 
 from rumpus.checker.exclusion.partitions import (
+    LISTS_STALE,
     check_ownership,
     check_shares,
     check_sizes,
@@ -13,8 +14,8 @@ from rumpus.checker.exclusion.partitions import (
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.ownership import ServerView, SessionEnd
+from rumpus.checker.timeline.timeline import Place
 from rumpus.harness.clients.messages import Acted
 from rumpus.harness.generators.generator import SECOND
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
@@ -22,12 +23,12 @@ from rumpus.recipes.partitioner.member_partitioner import Part
 from rumpus.workloads import partitioner
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.partitioner import LATE_S, PARTITIONER, SETTLING_S, Member
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
 from tests.workloads.dry_runs import DryRuns, invocations
 
 PARTS = ("a", "b")
-WORDS = Words()
 CLOCK = WallClock([(0, 0)])
 DRY = DryRuns(PARTITIONER, clients=4, until=60 * SECOND)
 
@@ -53,10 +54,8 @@ def two_members(first, second, *, released=40):
 
 
 def shares(history, **server):
-    view = ServerView(known=frozenset({"0x1", "0x2"}), **server)
-    return check_shares(history, PARTS, lambda _: view, WORDS, tokens=False, lateness_matters=True)[
-        0
-    ]
+    leases = ServerView(known=frozenset({"0x1", "0x2"}), **server)
+    return check_shares(laid_out(history, leases=leases), parts=PARTS)
 
 
 def test_parts_of_their_own_are_no_conflict():
@@ -79,9 +78,7 @@ def test_an_owner_whose_session_has_ended_is_stale():
 
 
 def test_without_the_logs_a_conflict_is_left_open():
-    result = check_shares(
-        two_members(["b"], ["b"]), PARTS, lambda _: None, WORDS, tokens=False, lateness_matters=True
-    )[0]
+    result = check_shares(laid_out(two_members(["b"], ["b"])), parts=PARTS)
     assert not result.anomalies
     assert result.unknown
 
@@ -105,7 +102,7 @@ def owning(*owned):
     ],
 )
 def test_in_the_end_every_part_has_one_owner(owned, kinds):
-    result = check_ownership(owning(*owned), PARTS)
+    result = check_ownership(laid_out(owning(*owned)), parts=PARTS)
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
     assert all(need.met for need in result.requirements)
 
@@ -128,7 +125,7 @@ def test_who_has_left_leaves_its_share_to_the_others(left, owned, kinds, unknown
             recorded.add(at + 2, client, "ok", "own", {"parts": parts})
         if not number:
             recorded.add(5, 1, "invoke", "leave").add(6, 1, left, "leave")
-    result = check_ownership(recorded.end(30).history(), PARTS)
+    result = check_ownership(laid_out(recorded.end(30).history()), parts=PARTS)
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
     assert bool(result.unknown) == unknown
 
@@ -151,6 +148,20 @@ def member(name, born, gone=None, *, owner="0x1"):
     return f"/p/{name}", born, gone, owner
 
 
+def counted_in(logs, stale):
+    """The members at once; a list may be out of date for so long (ns)."""
+    return members_at_once(
+        laid_out(
+            Recorded().history(),
+            truth=logs,
+            clock=CLOCK,
+            line=Place("sequential", "/p/locks"),
+            path="/p",
+            session_timeout=stale / LISTS_STALE / 1e9,
+        )
+    )
+
+
 def test_members_are_counted_as_of_the_moment_at_which_they_were_most():
     lives = (
         member("members/a", 10_000),
@@ -159,7 +170,7 @@ def test_members_are_counted_as_of_the_moment_at_which_they_were_most():
         member("members", 10_000, owner=None),
         member("locks/x/a", 10_000),
     )
-    count = members_at_once(Logs(*lives), CLOCK, "/p", "/p/locks", 1_000 * MS)
+    count = counted_in(Logs(*lives), 1_000 * MS)
     assert [count(at * 1_000 * MS, (at + 1) * 1_000 * MS) for at in (5, 12, 25, 30, 35, 45)] == [
         0,
         1,
@@ -173,9 +184,9 @@ def test_members_are_counted_as_of_the_moment_at_which_they_were_most():
 
 def test_what_may_stand_on_some_server_only_counts_as_a_member():
     forked = Txn(9, 1, 0, 12_000, 1, "create", path="/p/members/x", ephemeral=True)
-    count = members_at_once(Logs(doubtful=[forked]), CLOCK, "/p", "/p/locks", 0)
+    count = counted_in(Logs(doubtful=[forked]), 0)
     assert (count(0, 11_000 * MS), count(90_000 * MS, 91_000 * MS)) == (0, 1)
-    assert members_at_once(Logs(reasons=["no log of n2"]), CLOCK, "/p", "/p/locks", 0) is None
+    assert counted_in(Logs(reasons=["no log of n2"]), 0) is None
 
 
 @pytest.mark.parametrize(
@@ -190,7 +201,8 @@ def test_what_may_stand_on_some_server_only_counts_as_a_member():
 )
 def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
     counted = None if members is None else lambda _begun, _ended: members
-    result = check_sizes(two_members(own, ["a", "b"]), PARTS, counted, WORDS)
+    timeline = laid_out(two_members(own, ["a", "b"]), parts=[(members_at_once, counted)])
+    result = check_sizes(timeline, parts=PARTS)
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
 
 

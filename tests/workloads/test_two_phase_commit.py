@@ -3,11 +3,12 @@
 import pytest
 
 from rumpus.checker.families.commitments import check_commitments
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT
 from tests.checker.families.transactions import Transactions
+from tests.checker.laid_out import laid_out
 from tests.harness.generators.dry_run import MILLISECOND, perfect
 from tests.workloads.dry_runs import DryRuns
 
@@ -17,7 +18,7 @@ NAMES = [f"c{client}" for client in range(5)]
 
 
 def kinds(recorded, **more):
-    evidence = Evidence(recorded.history(), promises=PeerCommit.promises, path="/p", **more)
+    evidence = Timeline(recorded.history(), promises=PeerCommit.promises, path="/p", **more)
     return {anomaly.kind for anomaly in TWO_PHASE_COMMIT.judge(evidence).anomalies}
 
 
@@ -55,7 +56,7 @@ def test_two_decisions_of_which_the_second_is_told_in_the_end():
 
 def test_a_coordinator_that_died_stays_dead():
     def dead(recorded):
-        stats = check_commitments(recorded.history()).stats
+        stats = check_commitments(laid_out(recorded.history())).stats
         return stats["coordinators dead to the end"]
 
     assert (dead(Transactions().begun()), dead(Transactions().begun(site="c0-t"))) == (0, 1)

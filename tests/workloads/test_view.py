@@ -6,6 +6,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError, SessionExpiredError
 from rumpus.checker.families.convergence import check_convergence, check_view_order
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.view import BURST, ROUNDS, VIEW, Follower
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect
 from tests.workloads.dry_runs import DryRuns, invocations
@@ -30,7 +31,7 @@ def final(*answers, healed=True):
 
 
 def test_a_view_that_shows_what_is_there_is_well():
-    result = check_convergence(final(({"a": "1"}, {"a": "1"}), ({}, {})))
+    result = check_convergence(laid_out(final(({"a": "1"}, {"a": "1"}), ({}, {}))))
     assert not result.anomalies
     assert not result.unknown
     assert all(need.met for need in result.requirements)
@@ -45,20 +46,20 @@ def test_a_view_that_shows_what_is_there_is_well():
     ],
 )
 def test_a_view_that_does_not_is_stale(seen, there, told):
-    (anomaly,) = check_convergence(final((seen, there), ({}, {}))).anomalies
+    (anomaly,) = check_convergence(laid_out(final((seen, there), ({}, {})))).anomalies
     assert anomaly.kind == "stale-view"
     assert anomaly.clients == [0]
     assert told in anomaly.description
 
 
 def test_who_got_no_answer_leaves_a_question_open():
-    result = check_convergence(final(None, ({}, {})))
+    result = check_convergence(laid_out(final(None, ({}, {}))))
     assert not result.anomalies
     assert "c0 could not read" in result.unknown[0]
 
 
 def test_without_healing_nothing_is_asked():
-    result = check_convergence(final(({}, {"a": "1"}), healed=False))
+    result = check_convergence(laid_out(final(({}, {"a": "1"}), healed=False)))
     assert not result.anomalies
     assert result.unknown
 
@@ -73,13 +74,13 @@ def looks(*zxids, view=1):
 
 
 def test_views_go_forward_and_may_lose_a_node_meanwhile():
-    result = check_view_order(looks(3, 3, None, 5))
+    result = check_view_order(laid_out(looks(3, 3, None, 5)))
     assert not result.anomalies
     assert result.stats == {"looks_with_news": 3}
 
 
 def test_a_view_that_goes_back_is_out_of_order():
-    (anomaly,) = check_view_order(looks(3, 5, None, 4)).anomalies
+    (anomaly,) = check_view_order(laid_out(looks(3, 5, None, 4))).anomalies
     assert anomaly.kind == "session-order"
     assert "0x5 to 0x4" in anomaly.description
 

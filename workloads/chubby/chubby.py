@@ -8,6 +8,7 @@ requests would. All read, write and follow two files, one of them that with the 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, Final, TypedDict
 
@@ -22,7 +23,6 @@ from rumpus.checker.families.leases import check_leases
 from rumpus.checker.families.missed_changes import check_missed_changes, written
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
@@ -44,8 +44,7 @@ from rumpus.workloads.chubby.member import (
     Stored,
 )
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
-from rumpus.workloads.framework.checks import counted, of_history
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.operation import Failed, Refused, operation
 from rumpus.workloads.own.own_interfaces import OwnCell
 
@@ -147,32 +146,11 @@ class Known:
     proofs: deque[HoldProof] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
 
-def _lock_delay(evidence: Evidence) -> CheckResult:
-    path = "" if evidence.line is None else evidence.line.path
-    logs = evidence.truth, evidence.clock, path
-    return check_lock_delay(
-        evidence.history, evidence.holds(WORDS), *logs, evidence.promises.lock_delay
-    )
-
-
-def _sequencers(evidence: Evidence) -> CheckResult:
-    logs = evidence.truth, evidence.clock, evidence.path
-    return check_sequencers(evidence.history, evidence.holds(WORDS), WORDS, *logs)
-
-
 def _raised(done: Op) -> tuple[str, int] | None:
     """Which topic's number an acknowledged operation has raised, and how far at least."""
     if done.f == "acquire":
         return LOCK, done.value["generation"]
     return (CHILDREN, done.value["version"]) if done.f == "add" else written(done)
-
-
-def _generations(evidence: Evidence) -> CheckResult:
-    return check_generation_numbers(evidence.history, evidence.holds(WORDS))
-
-
-def _leases(evidence: Evidence) -> CheckResult:
-    return check_leases(evidence.history, evidence.truth, evidence.clock, evidence.session_timeout)
 
 
 class ChubbyWorkload(ContentionWorkload):
@@ -455,13 +433,13 @@ class ChubbyWorkload(ContentionWorkload):
                 yield self.await_(key=topic, version=version - 1)
 
     checks = (
-        _lock_delay,
-        _sequencers,
-        _generations,
-        _leases,
-        of_history(check_file_contents),
-        of_history(check_guarded_writes),
-        of_history(check_missed_changes, CUT_OFF_NS / 1e9, _raised),
+        check_lock_delay,
+        check_sequencers,
+        check_generation_numbers,
+        check_leases,
+        check_file_contents,
+        check_guarded_writes,
+        partial(check_missed_changes, bound_s=CUT_OFF_NS / 1e9, change=_raised),
     )
     needs = (
         *ContentionWorkload.needs,

@@ -6,14 +6,17 @@ free the locks of dead processes and may get in each other's way.
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, Final, NotRequired, TypedDict
 
-from rumpus.checker.exclusion.blacklisting import blacklistings, listed_sessions
+from rumpus.checker.check import Check
+from rumpus.checker.exclusion.blacklisting import blacklistings, check_blacklisting, listed_sessions
 from rumpus.checker.exclusion.broken_locks import check_broken_locks
+from rumpus.checker.exclusion.removals import check_told_removals
 from rumpus.checker.history import Op
 from rumpus.checker.servers.txnlog import session_hex
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
@@ -30,8 +33,6 @@ from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Line
 from rumpus.workloads.contests.contender import Contender, Work
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
-from rumpus.workloads.framework.checks import counted
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.own.own_interfaces import OwnBreakableLock
 
@@ -157,7 +158,6 @@ class BreakingWorkload(ContentionWorkload):
     """Hung holds last seconds, and a fault may cut off a holder's follower meanwhile. A holder that
     is never told of the end of its session is late nevertheless: the operator blacklists it within
     a second, and the longest hangs (``HANG_S``) go on for more than this tolerance after that."""
-    needs = (*ContentionWorkload.needs, counted(LEAST_QUICK, "quick", "removals", QUICK))
 
     def open(self, recipe: Any, context: ClientContext) -> Mortal:
         """A client that makes a new lock object for each of its incarnations."""
@@ -281,29 +281,19 @@ class BreakingWorkload(ContentionWorkload):
         """Remove the nodes of the dead; then as for every lock."""
         return [until_ok(self.bury(), 8), *super().final()]
 
-    def dismissed(self, evidence: Evidence) -> Collection[str]:
+    def dismissed(self, timeline: Timeline) -> Collection[str]:
         """The blacklisted sessions; by the servers' logs, if at hand, unacknowledged ones too."""
-        if evidence.truth is None or evidence.line is None:
-            return {entry.session for entry in blacklistings(evidence.history, "break")}
-        return listed_sessions(evidence.truth, f"{evidence.line.path}/{BLACKLIST}")
+        if timeline.truth is None or timeline.line is None:
+            return {entry.session for entry in blacklistings(timeline.history, "break")}
+        return listed_sessions(timeline.truth, f"{timeline.line.path}/{BLACKLIST}")
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
+    def judged_by(self) -> Sequence[Check]:
         """As for every lock; besides, who took locks away, and whether that was quick."""
-        line = evidence.line
         return [
-            *super().results(evidence),
-            *check_broken_locks(
-                evidence.history,
-                evidence.truth if line else None,
-                evidence.clock,
-                line.path if line else "",
-                line.mark if line else "",
-                session_timeout=evidence.session_timeout,
-                listed=not evidence.promises.prevents.isdisjoint(
-                    {"missed-revocation", "lingering-session"}
-                ),
-                refused="lingering-session" in evidence.promises.prevents,
-            ),
+            *super().judged_by(),
+            check_broken_locks,
+            partial(check_told_removals, free="free"),
+            check_blacklisting,
         ]
 
 

@@ -5,26 +5,30 @@ Shared by locks, semaphores and elections, which differ mostly in the names of t
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from functools import partial
+from typing import Any, ClassVar, Final
 
-from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS
+from rumpus.checker.check import Check
+from rumpus.checker.every_run.liveness import check_liveness
+from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.exclusion.entitlement import check_entitlement
+from rumpus.checker.exclusion.grants import check_grants_told, check_order, check_tokens
+from rumpus.checker.exclusion.herd import check_herd
+from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
+from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, check_exclusion
+from rumpus.checker.exclusion.overdue import check_overdue
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.timeline.ownership import ServerView
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
-from rumpus.recipes.promises import Line
 from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
-from rumpus.workloads.framework.checks import Need, accepted_actions, counted
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
+from rumpus.workloads.framework.checks import Need, accepted_actions
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
-
-if TYPE_CHECKING:
-    from rumpus.checker.exclusion.derived_line import DerivedLine
 
 LONG_PATIENCE_S: Final = 5.0
 """How many seconds most attempts to acquire wait."""
@@ -50,9 +54,6 @@ A follower that is cut off from its leader still answers its clients' heartbeats
 ``syncLimit`` is over. Meanwhile the leader expires their sessions. So a client that counts the time
 since its last answered heartbeat cannot notice before the follower gives up.
 """
-
-LEAST_HANDOVERS: Final = 10
-"""How many contended handovers a run must have for its verdict to mean anything."""
 
 
 class ContentionWorkload(Workload):
@@ -90,10 +91,7 @@ class ContentionWorkload(Workload):
     tolerance: ClassVar[int] = TOLERANCE_NS
     decider: ClassVar[str] = ""
     fenced_decider: ClassVar[str] = ""
-    needs: ClassVar[Sequence[Need]] = (
-        counted(LEAST_HANDOVERS, "handovers", "exclusion", "contended handovers"),
-        accepted_actions,
-    )
+    needs: ClassVar[Sequence[Need]] = (accepted_actions,)
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One recipe object."""
@@ -239,68 +237,34 @@ class ContentionWorkload(Workload):
 
     # The judgement.
 
-    def dismissed(self, evidence: Evidence) -> Collection[str]:  # noqa: ARG002 - for subclasses
+    def dismissed(self, timeline: Timeline) -> Collection[str]:  # noqa: ARG002 - for subclasses
         """Sessions whose clients were asked to release."""
         return ()
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
-        """The checks of every contest, and the workload's own ``checks``."""
-        from rumpus.checker.exclusion.contest import contest_results  # noqa: PLC0415 - see checks
+    def judged_by(self) -> Sequence[Check]:
+        """The checks of every contest, and among them the workload's own ``checks``."""
+        by_model = partial(check_holds_by_model, model=self.decider, fenced=self.fenced_decider)
+        return [
+            partial(check_exclusion, tolerance=self.tolerance),
+            check_tokens,
+            *([by_model] if self.decider else []),
+            check_order,
+            check_herd,
+            partial(check_entitlement, dismissed=self.dismissed),
+            check_timeouts,
+            *self.checks,
+            check_grants_told,
+            *([check_overdue] if self.prompt else []),
+            partial(check_liveness, nobody=self.nobody),
+        ]
 
-        promises = evidence.promises
-        servers, unjudged = self._servers(evidence)
-        return contest_results(
-            evidence.history,
-            evidence.holds(self.words),
-            servers,
-            self.words,
-            prevents=promises.prevents,
-            tokens=promises.tokens,
-            wakeups=None if promises.wakeups is None else promises.wakeups * self.permits,
-            permits=self.permits,
-            tolerance=self.tolerance,
-            decider=(promises.tokens and self.fenced_decider) or self.decider,
-            dismissed=self.dismissed(evidence),
-            more=[*super().results(evidence), *unjudged],
-            prompt=self.prompt,
-            nobody=self.nobody,
-        )
-
-    def _servers(self, evidence: Evidence) -> tuple[ServerView | None, list[CheckResult]]:
-        """Who owned it when by the servers' logs; and what is not judged if they do not tell.
-
-        Where the recipe does not say which znodes own, that is derived from what its grants make.
-        """
-        view = view_of_servers(evidence, self.permits)
-        if view is None or evidence.line is None or evidence.line.kind != "unknown":
-            return view, []
-        from rumpus.checker.exclusion.derived_line import derive_line  # noqa: PLC0415 - see checks
-
-        holds = evidence.holds(self.words)
-        line: DerivedLine | str = "nobody says which znodes are readers' (`line`)"
-        if not self.modes and evidence.truth is not None and evidence.clock is not None:
-            line = derive_line(
-                evidence.truth,
-                evidence.clock,
-                evidence.history,
-                holds,
-                self.words,
-                path=evidence.line.path,
-                permits=self.permits,
-            )
-        if isinstance(line, str):
-            what = f"who owned the {self.words.thing} by the servers' logs (double-grant): {line}"
-            return view, [CheckResult(name="grants on the servers", unjudged=[what])]
-        for number, node in line.nodes.items():
-            holds[number].node = holds[number].node or node
-        shown = Line(kind=line.kind, path=line.path, mark=line.mark)
-        view = view_of_servers(replace(evidence, line=shown), self.permits)
-        # Nobody has promised that a turn that the logs show is noticed at once.
-        return view and replace(view, turns={}), []
+    def lay_out(self, timeline: Timeline) -> Timeline:
+        """A run's timeline, with how many may hold at once, and in which modes."""
+        return replace(super().lay_out(timeline), permits=self.permits, modes=self.modes)
 
     def expiries(
         self,
-        evidence: Evidence,  # noqa: ARG002 - the check knows
+        timeline: Timeline,  # noqa: ARG002 - the check knows
         results: Sequence[CheckResult],
     ) -> int | None:
         """How many sessions expired while their clients were holders."""

@@ -3,18 +3,17 @@
 One client does not campaign while there are faults: it observes who leads.
 """
 
+from functools import partial
 from typing import Any, ClassVar, Final, TypedDict
 
 from msgspec.structs import replace
 
 from rumpus.checker.exclusion.acknowledgements import (
-    acknowledgements_of,
     check_acknowledgements,
     check_observations,
 )
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
@@ -22,12 +21,10 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.curator.catalogue import CURATOR_ELECTIONS
 from rumpus.recipes.election.catalogue import ELECTIONS
 from rumpus.recipes.election.on_other_systems import OTHER_ELECTIONS
-from rumpus.recipes.promises import ACKNOWLEDGEMENT, Line
+from rumpus.recipes.promises import Line
 from rumpus.recipes.znodes.znode_access import ZnodeAccess
 from rumpus.workloads.contests.contender import Contender, Work, contenders_of
 from rumpus.workloads.contests.contention import ContentionWorkload
-from rumpus.workloads.framework.checks import counted
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.own.own_election import OwnElection
 
@@ -107,33 +104,6 @@ def acknowledged_path(path: str) -> str:
     return f"{path}-acknowledged"
 
 
-def _observations(evidence: Evidence) -> CheckResult | None:
-    if not evidence.promises.prevents & ACKNOWLEDGEMENT:
-        return None  # a recipe of another repository, whose leaders nobody observes
-    words = {"campaign": "campaign", "lead": "lead", "observe": "observe"}
-    return check_observations(evidence.history, **words)
-
-
-def _acknowledgements(evidence: Evidence) -> CheckResult | None:
-    return _by_the_logs(evidence, sights=False)
-
-
-def _sights(evidence: Evidence) -> CheckResult | None:
-    return _by_the_logs(evidence, sights=True)
-
-
-def _by_the_logs(evidence: Evidence, *, sights: bool) -> CheckResult | None:
-    view = view_of_servers(evidence)
-    truth, clock, line = evidence.truth, evidence.clock, evidence.line
-    if view is None or truth is None or clock is None or line is None:
-        return None
-    known = (evidence.history, truth, clock, view.owners)
-    below = acknowledged_path(line.path)
-    if sights:
-        return check_leader_sights(*known, acknowledgements_of(truth, below), observe="observe")
-    return check_acknowledgements(*known, below, lead="lead")
-
-
 class ElectionWorkload(ContentionWorkload):
     """Clients campaign, act as leader, and resign; another one observes who leads."""
 
@@ -150,18 +120,9 @@ class ElectionWorkload(ContentionWorkload):
     decider = "leader-election"
     nobody = "leaderless"
     checks = (
-        _observations,
-        _acknowledgements,
-        _sights,
-    )
-    needs = (
-        *ContentionWorkload.needs,
-        counted(
-            LEAST_OBSERVATIONS,
-            "of one that had acknowledged",
-            "observations",
-            "acknowledged leaders observed",
-        ),
+        partial(check_observations, campaign="campaign", lead="lead", observe="observe"),
+        partial(check_acknowledgements, below=acknowledged_path, lead="lead"),
+        partial(check_leader_sights, below=acknowledged_path, observe="observe"),
     )
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:

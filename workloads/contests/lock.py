@@ -13,7 +13,6 @@ from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import NotHeld
@@ -26,7 +25,6 @@ from rumpus.workloads.contests.contender import Contender, Grant
 from rumpus.workloads.contests.contention import ContentionWorkload
 from rumpus.workloads.contests.fenced_contender import FencedContender, data_path
 from rumpus.workloads.framework.checks import counted
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.own.own_lock import OwnLock
 
@@ -66,29 +64,6 @@ class SequencerContender(Contender):
         with suppress(NotHeld):  # lost already, but the acquire has succeeded
             grant["sequencer"] = self.recipe.sequencer()
         return grant
-
-
-def _fence(evidence: Evidence) -> CheckResult | None:
-    if not evidence.promises.fenced or evidence.line is None:
-        return None  # a fence that is no znode is the witness alone
-    holds = evidence.holds(WORDS)
-    data = data_path(evidence.path)
-    return check_fence(evidence.history, holds, WORDS.work, evidence.truth, data)
-
-
-def _lock_delay(evidence: Evidence) -> CheckResult | None:
-    delay = evidence.promises.lock_delay
-    if not delay:
-        return None
-    logs = evidence.truth, evidence.clock, evidence.path
-    return check_lock_delay(evidence.history, evidence.holds(WORDS), *logs, delay)
-
-
-def _sequencers(evidence: Evidence) -> CheckResult | None:
-    if "stale-sequencer" not in evidence.promises.prevents:
-        return None
-    logs = evidence.truth, evidence.clock, evidence.path
-    return check_sequencers(evidence.history, evidence.holds(WORDS), WORDS, *logs)
 
 
 class LockWorkload(ContentionWorkload):
@@ -140,7 +115,7 @@ class LockWorkload(ContentionWorkload):
             client.shared.append(granted.value["sequencer"])
         yield from super().hold(client, granted)
 
-    checks = (_fence, _lock_delay, _sequencers)
+    checks = (check_fence, check_lock_delay, check_sequencers)
     needs = (
         *ContentionWorkload.needs,
         counted(LEAST_WRITES, "writes", "fence", "writes through the fence"),

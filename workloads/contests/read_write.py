@@ -5,12 +5,11 @@ act until they are asked.
 """
 
 import time
+from functools import partial
 from typing import Final, Literal, TypedDict
 
-from rumpus.checker.exclusion.grants import check_tokens
+from rumpus.checker.exclusion.grants import check_tokens_given
 from rumpus.checker.exclusion.revocation import check_revocations
-from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import CheckResult
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.curator.catalogue import CURATOR_READ_WRITE_LOCKS
@@ -18,8 +17,7 @@ from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
 from rumpus.recipes.read_write.read_write_lock import ReadWriteLock
 from rumpus.workloads.contests.contender import Contender, Grant, Work
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
-from rumpus.workloads.framework.checks import of_history, promised
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.checks import promised
 from rumpus.workloads.framework.operation import Failed, operation
 from rumpus.workloads.own.own_read_write import OwnReadWriteLock
 
@@ -90,11 +88,6 @@ class Asked(TypedDict):
     asked: list[str]
 
 
-def _tokens(evidence: Evidence) -> CheckResult:
-    """Check the writers' tokens; readers have none, so the lock promises no tokens for a fence."""
-    return check_tokens(evidence.history, evidence.holds(Words()))
-
-
 class ReadWriteWorkload(ContentionWorkload):
     """Clients read together or write alone under one lock, or ask its holders to let go."""
 
@@ -109,11 +102,8 @@ class ReadWriteWorkload(ContentionWorkload):
     prompt = True
     tolerance = CUT_OFF_NS
     checks = (
-        _tokens,
-        promised(
-            "missed-revocation",
-            of_history(check_revocations, Words(), int(LEARNING_S * 1e9)),
-        ),
+        check_tokens_given,
+        promised("missed-revocation", partial(check_revocations, patience=int(LEARNING_S * 1e9))),
     )
 
     @operation()

@@ -1,24 +1,25 @@
 """Functions that make the checks and needs which workloads declare.
 
-A check takes what a run left (``Evidence``) and returns what it found, or None if it does not
-apply. A need returns what must have happened for the verdict to mean anything, or None if it does
-not apply. Checkers are imported only when they are called: a client's process imports its workload,
-too, but judges nothing.
+A check (``checker.check``) is a function of a run's timeline: it gives what it found, or None if it
+does not apply. A need returns what must have happened for the verdict to mean anything, or None if
+it does not apply. What is heavy is imported only when they are called: a client's process imports
+its workload, too, but judges nothing.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rumpus.checker.check import Check, declaration
 from rumpus.checker.history import History, Op, final_phase
-from rumpus.checker.verdict import CheckResult, Requirement
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
 from rumpus.workloads.own.own_recipe import referred
 
 if TYPE_CHECKING:
     from rumpus.checker.models.model import Model
 
-Check = Callable[[Evidence], CheckResult | None]
 Need = Callable[[History, Sequence[CheckResult]], Requirement | None]
 
 LEAST_ACTIONS = 10
@@ -42,38 +43,44 @@ def follows(
         seen_as: rewrites the history into operations of the model.
     """
 
-    def check(evidence: Evidence) -> CheckResult:
-        from rumpus.checker.deciders.registry import MODELS  # noqa: PLC0415
+    def check(timeline: Timeline) -> CheckResult:
+        from rumpus.checker.deciders.registry import MODELS  # noqa: PLC0415 - heavy: see the module
         from rumpus.checker.every_run.model_check import check_model  # noqa: PLC0415
-        from rumpus.checker.linearizability.own_model import entry_of  # noqa: PLC0415 - see the module
 
-        entry = MODELS.get(model) if isinstance(model, str) else entry_of(model.__name__, model)
-        if entry is None:
-            entry = entry_of(str(model), referred(str(model)))
-        asked = functions or None
-        history = evidence.history if seen_as is None else seen_as(evidence.history)
-        return check_model(history, entry, anomaly, functions=asked, initial=initial)
+        known = model if not isinstance(model, str) or model in MODELS else referred(model)
+        if seen_as is not None:
+            timeline = replace(timeline, history=seen_as(timeline.history))
+        return check_model(timeline, known, anomaly, functions=functions or None, initial=initial)
 
     return check
 
 
-def of_history(judge: Callable[..., CheckResult], *values: Any, **more: Any) -> Check:
-    """A check that calls a checker with the history and these values."""
+def of_history(judge: Callable[..., Any], *values: Any, **more: Any) -> Check:
+    """A check that calls a function with the history and these values.
 
-    def check(evidence: Evidence) -> CheckResult:
-        return judge(evidence.history, *values, **more)
+    A declared check (``checker.check``) is called with the timeline and these values.
+    """
+
+    def check(timeline: Timeline) -> CheckResult | Iterable[Anomaly] | None:
+        declared = declaration(judge).name
+        found: CheckResult | Iterable[Anomaly] | None = judge(
+            timeline if declared else timeline.history, *values, **more
+        )
+        return found
 
     check.__module__ = judge.__module__  # whose it is: see `is_own`
+    check.__dict__["declared"] = declaration(judge)
     return check
 
 
 def promised(anomaly: str, check: Check) -> Check:
     """A check that applies only to recipes that promise to prevent the anomaly."""
 
-    def conditional(evidence: Evidence) -> CheckResult | None:
-        return check(evidence) if anomaly in evidence.promises.prevents else None
+    def conditional(timeline: Timeline) -> CheckResult | Iterable[Anomaly] | None:
+        return check(timeline) if anomaly in timeline.promises.prevents else None
 
     conditional.__module__ = check.__module__
+    conditional.__dict__["declared"] = declaration(check)
     return conditional
 
 

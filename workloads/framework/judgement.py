@@ -1,143 +1,143 @@
-"""What a run left (``Evidence``), and the verdict on it."""
+"""The verdict on a run, by its timeline: what the checks found, and whether enough happened."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
+from rumpus.checker.check import Check, all_kinds, declaration, perform
 from rumpus.checker.every_run.errors import check_errors
-from rumpus.checker.every_run.exercise import (
-    Effect,
-    check_exercise,
-    count_elections,
-    count_lost_sessions,
+from rumpus.checker.every_run.exercise import check_exercise
+from rumpus.checker.every_run.late_host import leave_undecided
+from rumpus.checker.every_run.server_state import check_server_state
+from rumpus.checker.history import final_phase
+from rumpus.checker.measures import measure
+from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
+from rumpus.checker.verdict import CheckResult, Kind, Requirement, Verdict, judge
+
+
+class Family(Protocol):
+    """What judging needs of a workload; see ``Workload``."""
+
+    anomalies: ClassVar[Mapping[str, str]]
+    hazards: ClassVar[Collection[str]]
+    catalogue: ClassVar[Mapping[str, Any]]
+    needs: ClassVar[Sequence[Callable[..., Requirement | None]]]
+    expired: ClassVar[str]
+    plain: ClassVar[bool]
+    contended: ClassVar[bool]
+
+    @property
+    def words(self) -> Words:
+        """The operations that begin and end a hold."""
+
+    def judged_by(self) -> Sequence[Check]:
+        """The checks, in order."""
+
+    def expiries(self, timeline: Timeline, results: Sequence[CheckResult]) -> int | None:
+        """How many sessions expired when it mattered."""
+
+    def effects_of(self, asked: Asked) -> set[Effect]:
+        """What the faults that were asked for must have caused."""
+
+    def is_own_check(self, check: Check) -> bool:
+        """Whether a check is a function of another repository."""
+
+
+OF_SERVERS = frozenset(
+    kind.name for kind in declaration(check_server_state).finds if kind.about == "servers"
 )
-from rumpus.checker.history import History
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.holds import Hold, Words, extract_holds
-from rumpus.checker.timeline.ownership import ServerView
-from rumpus.checker.timeline.server_view import server_view
-from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
-from rumpus.recipes.promises import Line, Promises
-from rumpus.recipes.servers import ZOOKEEPER
+"""Kinds of anomaly that ZooKeeper itself promises to prevent, whatever the recipe."""
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a run is judged by.
+def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
+    """What a workload's checks find, and the checks that every run gets, in order.
 
-    Args:
-        history: its records.
-        promises: what the recipe promises.
-        truth: what the servers' logs say; None when they are not at hand.
-        clock: converts the servers' times to the run's clock; None when that is not known.
-        line: which znodes the recipe's contenders have on the servers.
-        kinds: kinds of fault that were asked for.
-        effects: what kinds of other repositories among them must have caused.
-        directed: whether the fault plan was given by hand, or drawn for a swarm.
-        punctual: whether it was a punctual plan (``nemesis.plan``).
-        strict: whether hazards are violations.
-        view: when grants of servers that are not ZooKeeper's began and ended; None with
-            ZooKeeper's, whose ``truth`` tells, or when their logs are not at hand.
-        impossible: effects that faults cannot have with these servers.
-        system: what the servers are: a name of ``harness.docker.systems``.
-        path: the znode below which everything happened.
-        session_timeout: the clients' session timeout, in seconds.
-        lossy: whether a fault made servers' disks lose what they had written: then no server is
-            to blame for what it lacks.
-        damaged: whether the records were changed, or contradict each other: then nothing that they
-            show is a violation.
+    The kinds of each result say what its anomalies mean, and which of them count whatever the
+    recipe promises.
     """
-
-    history: History
-    promises: Promises
-    truth: ServerTruth | None = None
-    clock: WallClock | None = None
-    line: Line | None = None
-    kinds: Sequence[str] = ()
-    effects: Collection[Effect] = ()
-    directed: bool = False
-    punctual: bool = False
-    strict: bool = False
-    view: ServerView | None = None
-    impossible: Collection[Effect] = ()
-    system: str = ZOOKEEPER
-    path: str = ""
-    session_timeout: float = 0.0
-    lossy: bool = False
-    damaged: bool = False
-    _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)
-
-    def holds(self, words: Words) -> list[Hold]:
-        """The holds in the history, given the names of its operations; computed once."""
-        if words not in self._holds:
-            self._holds[words] = extract_holds(self.history, words)
-        return self._holds[words]
-
-    @property
-    def expiries(self) -> int:
-        """How many sessions expired by the servers' logs; without logs, how many clients lost."""
-        if self.truth is None:
-            return count_lost_sessions(self.history)
-        return sum(life.expired for life in self.truth.sessions().values())
-
-    @property
-    def leader_changes(self) -> int:
-        """How often the leader changed: to one that committed something, or else was seen."""
-        if self.truth is None:
-            return count_elections(self.history) - 1
-        return len(self.truth.epochs()) - 1
-
-
-def judge_exercised(
-    evidence: Evidence,
-    checks: Sequence[CheckResult],
-    *,
-    happened: Sequence[Requirement],
-    expiries: int | None,
-    expired: str = "expiries while holding",
-    fault_effects: bool = True,
-) -> Verdict:
-    """Judge by the workload's checks, and by whether the run exercised anything.
-
-    Args:
-        evidence: what the run left.
-        checks: what the workload's checks found.
-        happened: the workload's own requirements (its ``needs``).
-        expiries: how many sessions expired when it mattered; None when only the servers' logs
-            could tell, and these are not at hand.
-        expired: what ``expiries`` counts, in words.
-        fault_effects: whether what rumpus's own kinds of fault usually cause must have happened.
-    """
-    from rumpus.nemesis.registry import effects  # noqa: PLC0415 - not in a client's process
-
-    caused = {*(effects(evidence.kinds) if fault_effects else ()), *evidence.effects}
+    results: list[CheckResult] = []
+    least = []
+    for each in workload.judged_by():
+        found = perform(each, timeline, results)
+        if found is None:
+            continue
+        _name_kinds(workload, timeline, found, own=workload.is_own_check(each))
+        results.append(found)
+        least += [
+            Requirement(need.what, need.number, count)
+            for need in declaration(each).least
+            if (count := found.stats[need.stat]) is not None
+        ]
+    happened = [need(timeline.history, results) for need in workload.needs]
     exercise = check_exercise(
-        evidence.history,
-        happened=happened,
-        expiries=expiries,
-        leader_changes=evidence.leader_changes,
-        kinds=evidence.kinds,
-        effects=() if evidence.directed else caused - {*evidence.impossible},
-        expired=expired,
-        any_kind=evidence.punctual,
+        timeline,
+        happened=[*least, *(each for each in happened if each is not None)],
+        expiries=workload.expiries(timeline, results),
+        effects=workload.effects_of(timeline.asked),
+        expired=workload.expired,
     )
-    checks = [*checks, check_errors(evidence.history), exercise]
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
+    errors = perform(check_errors, timeline, results)
+    return [*results, *([errors] if errors is not None else []), exercise]
 
 
-def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
-    """Who owned the lock (or permit, or role) when, by the servers' logs; None without logs."""
-    if evidence.view is not None:
-        return evidence.view
-    if evidence.truth is None or evidence.clock is None or evidence.line is None:
-        return None
-    line = evidence.line
-    return server_view(
-        evidence.truth,
-        evidence.clock,
-        kind=line.kind,
-        path=line.path,
-        mark=line.mark,
-        shared=line.shared,
-        permits=permits,
+def _name_kinds(workload: Family, timeline: Timeline, result: CheckResult, *, own: bool) -> None:
+    """Fill in what a result's kinds mean, and which of them are violations in any case."""
+    found = {anomaly.kind for anomaly in result.anomalies}
+    for kind in sorted(found - result.kinds.keys()):
+        if kind in workload.anomalies:
+            result.kinds[kind] = Kind(kind, workload.anomalies[kind])
+        elif kind in all_kinds():
+            result.kinds[kind] = all_kinds()[kind]
+    if timeline.damaged:
+        return
+    always = found if own else {kind for kind in found if kind not in all_kinds()}
+    result.always = sorted(always - {*workload.hazards})
+
+
+def judge_timeline(
+    timeline: Timeline, workload: Family, recipe: str, questions: Sequence[CheckResult] = ()
+) -> Verdict:
+    """Have a workload judge a run, and add what every run is asked, and what remains undecided.
+
+    Args:
+        timeline: the run.
+        workload: which family it is.
+        recipe: whose promises they are; this version need not know it.
+        questions: checks that are undecided already.
+    """
+    promised = frozenset(timeline.promises.prevents)
+    servers = perform(check_server_state, timeline, ())
+    checks = [
+        *questions,
+        *([servers] if servers is not None else []),
+        *findings(workload, timeline),
+        *_open_questions(timeline, workload),
+    ]
+    if not (timeline.lossy or timeline.damaged):
+        promised |= OF_SERVERS
+    leave_undecided(timeline.history, checks, promised, strict=timeline.strict)
+    verdict = judge(checks, promised, strict=timeline.strict)
+    made = workload.catalogue.get(recipe)
+    if workload.plain and made is not None and not made.faulty:
+        verdict.blamed = "servers"
+    verdict.measures = measure(
+        timeline.history,
+        workload.words,
+        timeline.holds if workload.contended else None,
+        per_release=verdict.stats("herd").get("per_release"),
     )
+    return verdict
+
+
+def _open_questions(timeline: Timeline, workload: Family) -> list[CheckResult]:
+    """What is undecided because a part of the timeline is missing."""
+    found = []
+    kinds = [kind for each in workload.judged_by() for kind in declaration(each).finds]
+    untold = {kind.name for kind in kinds if kind.logs} & timeline.promises.prevents
+    if untold and timeline.logs is None:
+        what = f"these are needed to rule out {', '.join(sorted(untold))}"
+        found.append(CheckResult(name="the servers' logs", unknown=[what]))
+    if final_phase(timeline.history) is None:
+        asked = Requirement("final phase, to ask who can proceed", 1, 0)
+        found.append(CheckResult(name="final phase", requirements=[asked]))
+    return found

@@ -13,9 +13,11 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from rumpus.checker.check import Check
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import ANOMALIES, CheckResult, Verdict
+from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
+from rumpus.checker.verdict import CheckResult, Verdict, judge
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.combinators import phases, stagger
 from rumpus.harness.generators.generator import Generator
@@ -26,8 +28,8 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.recipes.promises import Promises
-from rumpus.workloads.framework.checks import Check, Need, is_own
-from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.checks import Need, is_own
+from rumpus.workloads.framework.judgement import findings
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
 from rumpus.workloads.framework.used_client import UsedClient, paced
@@ -160,24 +162,17 @@ class Workload(ABC):
         """
         return False
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
-        """What the checks find."""
-        results = []
-        for check in self.checks:
-            result = check(evidence)
-            if result is not None:
-                if is_own(check):
-                    result.always = sorted({each.kind for each in result.anomalies})
-                results.append(result)
-        return results
+    def judged_by(self) -> Sequence[Check]:
+        """The checks, in order."""
+        return self.checks
 
     def expiries(
         self,
-        evidence: Evidence,
+        timeline: Timeline,
         results: Sequence[CheckResult],  # noqa: ARG002 - for subclasses
     ) -> int | None:
         """How many sessions expired when it mattered; None if that cannot be known."""
-        return evidence.expiries
+        return timeline.expiries
 
     # What is derived from that.
 
@@ -387,31 +382,32 @@ class Workload(ABC):
             )
         )
 
-    def judge(self, evidence: Evidence) -> Verdict:
-        """The verdict on what a run left."""
-        results = self.results(evidence)
-        for result in results:
-            kinds = {anomaly.kind for anomaly in result.anomalies}
-            own = {*result.always, *kinds - ANOMALIES.keys()} - set(self.hazards)
-            result.always = [] if evidence.damaged else sorted(own)
-            result.meanings = {
-                kind: self.anomalies[kind] for kind in sorted(kinds) if kind in self.anomalies
-            }
-        return judge_exercised(
-            evidence,
-            results,
-            happened=[
-                needed
-                for need in self.needs
-                if (needed := need(evidence.history, results)) is not None
-            ],
-            expiries=self.expiries(evidence, results),
-            expired=self.expired,
-            fault_effects=any(
-                issubclass(each, Workload) and each is not Workload and not is_own(each)
-                for each in type(self).__mro__
-            ),
+    def judge(self, timeline: Timeline) -> Verdict:
+        """The verdict of the workload's checks on a run."""
+        return judge(
+            findings(self, self.lay_out(timeline)),
+            timeline.promises.prevents,
+            strict=timeline.strict,
         )
+
+    def lay_out(self, timeline: Timeline) -> Timeline:
+        """A run's timeline with what the workload knows of it: who may hold, and how many."""
+        return replace(timeline, words=self.words, contended=self.contended)
+
+    def effects_of(self, asked: Asked) -> set[Effect]:
+        """What the faults that were asked for must have caused."""
+        from rumpus.nemesis.registry import effects  # noqa: PLC0415 - not in a client's process
+
+        usual = any(
+            issubclass(each, Workload) and each is not Workload and not is_own(each)
+            for each in type(self).__mro__
+        )
+        return {*(effects(asked.kinds) if usual else ()), *asked.effects}
+
+    @staticmethod
+    def is_own_check(check: Check) -> bool:
+        """Whether a check is a function of another repository."""
+        return is_own(check)
 
 
 def _is_complete(kind: Any) -> bool:

@@ -6,22 +6,30 @@ from functools import reduce
 from operator import and_
 from typing import Final
 
-from rumpus.checker.verdict import ABOUT_SERVERS, ANOMALIES
+from rumpus.checker.check import all_kinds
 from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 
 UNAVOIDABLE: Final = frozenset({"stale-belief", "stale-action", "fenced"})
 """What no lock without a validity window or a fence can prevent."""
 
-EVERYTHING: Final = Promises(
-    prevents=frozenset(ANOMALIES) - ABOUT_SERVERS - UNAVOIDABLE,
-    notes="It does not say what it promises: whatever can be prevented at all is judged.",
-)
+
+def of_recipes() -> list[str]:
+    """The kinds of anomaly of which a recipe can promise anything."""
+    return [name for name, kind in all_kinds().items() if kind.about == "recipe"]
+
+
+def everything() -> Promises:
+    """Whatever can be prevented at all."""
+    return Promises(
+        prevents=frozenset(of_recipes()) - UNAVOIDABLE,
+        notes="It does not say what it promises: whatever can be prevented at all is judged.",
+    )
 
 
 def common(all_promises: Collection[Promises]) -> Promises:
-    """What all of these promise; ``EVERYTHING`` if there are none."""
+    """What all of these promise; ``everything`` if there are none."""
     if not all_promises:
-        return EVERYTHING
+        return everything()
     return Promises(
         prevents=reduce(and_, (each.prevents for each in all_promises)),
         notes="It does not say what it promises: what all recipes of its family promise is judged.",
@@ -56,7 +64,7 @@ def with_names(
         ValueError: there is no such promise.
     """
     prevents: set[str] = set(usual.prevents)
-    known = [*sorted(kinds), *(kind for kind in ANOMALIES if kind not in ABOUT_SERVERS)]
+    known = [*sorted(kinds), *of_recipes()]
     for name in names:
         if name not in NAMES and name not in known:
             raise ValueError(

@@ -7,17 +7,19 @@ session; the client comes back in another one.
 """
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar, NotRequired, TypedDict
 
 from kazoo.client import KazooClient
 
+from rumpus.checker.check import Check
+from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.families.queue_accounting import count_awaited
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
-from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.clients.leftovers import Node, children_of, nodes_at, until_nothing_is_left
 from rumpus.harness.generators.generator import SECOND, Invocation
@@ -26,8 +28,7 @@ from rumpus.recipes.curator.catalogue import CURATOR_QUEUES
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.queue.catalogue import QUEUES
 from rumpus.recipes.queue.interfaces import Claim, QueueUnknown
-from rumpus.workloads.framework.checks import at_least, counted
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.checks import at_least
 from rumpus.workloads.framework.operation import Unknown, operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 from rumpus.workloads.own.own_queue import OwnQueue
@@ -278,18 +279,20 @@ class QueueWorkload(Workload):
                 break
         yield from until_ok(self.inspect(patience=patience), 5)(client)
 
-    needs = (
-        counted(50, "came out", "elements", "elements that came out"),
-        at_least(5, count_awaited, "elements that somebody waited for"),
-    )
+    needs = (at_least(5, count_awaited, "elements that somebody waited for"),)
     expired = "sessions that expired"
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
+    def judged_by(self) -> Sequence[Check]:
         """What became of each element, in what order elements came out, and who waited in vain."""
-        from rumpus.checker.families.queue_judgement import check_queue  # noqa: PLC0415 - heavy
+        from rumpus.checker.families import queue_judgement as queues  # noqa: PLC0415 - heavy
 
-        ordered = self.model if "out-of-order" in evidence.promises.prevents else None
-        return check_queue(evidence.history, evidence.truth, evidence.clock, evidence.path, ordered)
+        return [
+            queues.check_elements,
+            check_timeouts,
+            partial(queues.check_order_of_elements, model=self.model),
+            queues.check_waiting,
+            queues.check_left_behind,
+        ]
 
 
 QUEUE = QueueWorkload()

@@ -26,7 +26,7 @@ class EphemeralWorkload(ZnodeWorkload):
     catalogue = EPHEMERALS
     adapter = OwnEphemerals
     main = "create"
-    checks = (lambda run: check_ephemerals(run.history, run.truth, run.clock),)
+    checks = (check_ephemerals,)
     at_the_end = (("look", None),)
 
     @operation()

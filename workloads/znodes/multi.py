@@ -10,7 +10,7 @@ from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import MULTI_WRITES
 from rumpus.recipes.znodes.multi_write import MultiWrite
 from rumpus.recipes.znodes.on_other_systems import OTHER_MULTI_WRITES
-from rumpus.workloads.framework.checks import follows, of_history
+from rumpus.workloads.framework.checks import follows
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.own.own_interfaces import OwnMultiWrite
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
@@ -29,7 +29,7 @@ class MultiWorkload(ZnodeWorkload):
     main = "write"
     requests = ("multi", "read")
     checks = (
-        of_history(check_torn),
+        check_torn,
         follows(model, "not-linearizable", initial=UNWRITTEN, seen_as=transactions_as_register),
     )
     at_the_end = (("read", None),)

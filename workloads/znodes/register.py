@@ -13,7 +13,7 @@ from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import REGISTERS
 from rumpus.recipes.znodes.on_other_systems import OTHER_REGISTERS
 from rumpus.recipes.znodes.register import ABSENT, LocalRegister
-from rumpus.workloads.framework.checks import follows, of_history, promised
+from rumpus.workloads.framework.checks import follows, promised
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.own.own_interfaces import OwnRegister
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload, seen
@@ -34,7 +34,7 @@ class RegisterWorkload(ZnodeWorkload):
     checks = (
         follows(model, "not-linearizable", initial=(("value", None), ("version", ABSENT))),
         follows("sequential-consistency", "session-order", seen_as=writes_by_comparison),
-        promised("stale-sync", of_history(check_sync_freshness)),
+        promised("stale-sync", check_sync_freshness),
     )
     at_the_end = tuple(("read", {"key": key}) for key in get_args(Key))
 

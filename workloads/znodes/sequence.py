@@ -1,10 +1,12 @@
 """Unique numbers that only grow: ``generate`` -> a number."""
 
+from functools import partial
+
 from rumpus.checker.families.growing_numbers import check_growth
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import SEQUENCES
 from rumpus.recipes.znodes.sequence import SequentialNodes, VersionNumbers
-from rumpus.workloads.framework.checks import follows, of_history
+from rumpus.workloads.framework.checks import follows
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.own.own_interfaces import OwnSequence
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
@@ -19,7 +21,7 @@ class SequenceWorkload(ZnodeWorkload):
     model = "unique-ids"
     main = "generate"
     requests = ("write",)
-    checks = (follows("unique-ids", "duplicate-sequence"), of_history(check_growth, "generate"))
+    checks = (follows("unique-ids", "duplicate-sequence"), partial(check_growth, f="generate"))
     at_the_end = (("generate", None),)
 
     @operation()

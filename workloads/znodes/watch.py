@@ -14,26 +14,25 @@ events: [[revision, key, version, value]]}: those that have come since its last 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, get_args
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.families.missed_changes import check_missed_changes
 from rumpus.checker.history import Op
 from rumpus.checker.servers.txnlog import session_hex
-from rumpus.checker.verdict import CheckResult
 from rumpus.checker.znodes.event_streams import FollowedEvents, check_event_streams
+from rumpus.checker.znodes.late_events import check_late_events
 from rumpus.checker.znodes.watch_delivery import check_watch_delivery
 from rumpus.checker.znodes.znode_history import Seen, writes_by_comparison
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_answered
 from rumpus.recipes.outcomes import NotDone
-from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.recipes.znodes.catalogue import WATCHED_ZNODES
 from rumpus.recipes.znodes.on_other_systems import OTHER_WATCHED
 from rumpus.recipes.znodes.register import ABSENT
 from rumpus.recipes.znodes.watched_znode import WatchedZnode
-from rumpus.workloads.framework.checks import follows, of_history
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.checks import follows
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.own.own_interfaces import OwnWatchedZnodes
 from rumpus.workloads.znodes.znode_workload import TRIES, TRY_PAUSE_S, ZnodeWorkload, seen
@@ -53,29 +52,6 @@ Faults alone seldom break a connection during a wait and leave the new one whole
 """
 
 
-def _delivery(evidence: Evidence) -> CheckResult | None:
-    """Whether each connection to ZooKeeper got the events that were due by the servers' logs."""
-    if evidence.system != ZOOKEEPER:
-        return None
-    return check_watch_delivery(evidence.history, evidence.truth)
-
-
-def _streams(evidence: Evidence) -> CheckResult | None:
-    """Whether each stream of events was complete and in order."""
-    if evidence.system == ZOOKEEPER:
-        return None
-    return check_event_streams(evidence.history, follow="follow", write="write")
-
-
-def _late_events(evidence: Evidence) -> CheckResult | None:
-    """Whether events came late by the clients' answers, where there are no servers' logs."""
-    if evidence.system != ZOOKEEPER:
-        return None
-    from rumpus.checker.znodes.late_events import check_late_events  # noqa: PLC0415 - see checks
-
-    return check_late_events(evidence.history, get_args(Watched)) if not evidence.truth else None
-
-
 class WatchWorkload(ZnodeWorkload):
     """Clients change znodes, watch them, and wait for changes."""
 
@@ -87,15 +63,15 @@ class WatchWorkload(ZnodeWorkload):
     main = "await"
     requests = ("write", "read")
     checks = (
-        _delivery,
-        _streams,
+        check_watch_delivery,
+        partial(check_event_streams, follow="follow", write="write"),
         follows(
             *("sequential-consistency", "session-order", "write", "read", "watch"),
             seen_as=writes_by_comparison,
         ),
-        lambda run: check_missed_changes(run.history, bound_s=2 * run.session_timeout + 2.0),
-        of_history(check_timeouts),
-        _late_events,
+        check_missed_changes,
+        check_timeouts,
+        partial(check_late_events, keys=get_args(Watched)),
     )
     at_the_end = (
         *(("await", {"key": key, "version": -2, "timeout": 0.5}) for key in get_args(Awaited)),

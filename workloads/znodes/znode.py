@@ -7,13 +7,14 @@ creates a node, ``allow`` {acl} replaces its ACL, ``set`` {value}, ``read`` and 
 [permissions, scheme, id]. What an ACL forbids fails with the error "no authority".
 """
 
+from functools import partial
 from typing import Annotated, cast
 
 import msgspec
 from kazoo.exceptions import BadVersionError, NoAuthError, NodeExistsError, NoNodeError
 
 from rumpus.checker.znodes.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
-from rumpus.checker.znodes.stat_laws import Told, check_stats, logged_times
+from rumpus.checker.znodes.stat_laws import Told, check_stats
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.script import Client, Draws, Steps
 from rumpus.recipes.znodes.catalogue import GUARDED_ZNODES
@@ -47,10 +48,8 @@ class GuardedWorkload(ZnodeWorkload):
     main = "set"
     requests = ("create", "read")
     checks = (
-        lambda run: check_access(
-            run.history, {n: credential(f"c{n}") for n in range(run.history.clients)}
-        ),
-        lambda run: check_stats(run.history, logged_times(run.truth, run.kinds)),
+        partial(check_access, user=lambda client: credential(f"c{client}")),
+        check_stats,
     )
     at_the_end = (("list", {"name": "none"}),)
 

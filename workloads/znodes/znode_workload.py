@@ -5,12 +5,13 @@ Some have recipes for keys of other systems, too, which put these to the test.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
+from rumpus.checker.check import Check
 from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.history import Op
 from rumpus.checker.servers.txnlog import session_hex
-from rumpus.checker.verdict import CheckResult
 from rumpus.checker.znodes.znode_history import Seen
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation
@@ -19,7 +20,6 @@ from rumpus.recipes.contests.interfaces import system_of
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.recipes.znodes.register import Reading
 from rumpus.workloads.framework.checks import answered
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import unless_refused
 from rumpus.workloads.framework.workload import Workload
 
@@ -66,14 +66,10 @@ class ZnodeWorkload(Workload):
         """The operations of ``at_the_end``, one after the other."""
         return [until_answered(Invocation(*each), TRIES, TRY_PAUSE_S) for each in self.at_the_end]
 
-    def results(self, evidence: Evidence) -> list[CheckResult]:
+    def judged_by(self) -> Sequence[Check]:
         """What the checks find, and whether every client got its answers in the final phase."""
-        return [
-            *super().results(evidence),
-            check_final_answers(
-                evidence.history, TRIES, lambda f, value: (f, value) in self.at_the_end
-            ),
-        ]
+        asked = lambda f, value: (f, value) in self.at_the_end  # noqa: E731 - two words
+        return [*self.checks, partial(check_final_answers, most_tries=TRIES, asked=asked)]
 
 
 def seen(key: str, reading: Reading | None) -> Seen:

@@ -1,31 +1,32 @@
 """What clients do with numbers, and what must hold: no number twice, and none that goes back."""
 
+from functools import partial
+
 from rumpus import (
     CheckResult,
-    Evidence,
+    Timeline,
     Workload,
     anomaly_of,
     at_least,
     check_final_answers,
-    of_history,
     operation,
     until_ok,
 )
 
 
-def _no_number_comes_twice(evidence: Evidence) -> CheckResult:
+def _no_number_comes_twice(timeline: Timeline) -> CheckResult:
     """All numbers differ, and one that was asked for after another was given is higher."""
     result = CheckResult(name="numbers")
     takers = {}
     given = []
-    for call in evidence.history.operations():
+    for call in timeline.history.operations():
         if call.invoke.f != "take" or call.outcome != "ok":
             continue
         number = call.completion.value
         if number in takers:
             text = f"{number} was given out twice"
             result.anomalies.append(
-                anomaly_of(evidence.history, "duplicate-sequence", text, takers[number], call)
+                anomaly_of(timeline.history, "duplicate-sequence", text, takers[number], call)
             )
         takers[number] = call
         given.append((call.completion.time, number))
@@ -33,7 +34,7 @@ def _no_number_comes_twice(evidence: Evidence) -> CheckResult:
         if number < earlier:
             text = f"{number} was given out after {earlier}"
             result.anomalies.append(
-                anomaly_of(evidence.history, "out-of-order", text, takers[earlier], call)
+                anomaly_of(timeline.history, "out-of-order", text, takers[earlier], call)
             )
     return result
 
@@ -45,7 +46,7 @@ class Numbering(Workload):
     model = "numbers"
     main = "take"
     requests = ("write", "read")
-    checks = (_no_number_comes_twice, of_history(check_final_answers, 5))
+    checks = (_no_number_comes_twice, partial(check_final_answers, most_tries=5))
     needs = (at_least(50, "take", "numbers given out"),)
 
     def open(self, recipe, context):

@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.every_run.errors import MOST_SHOWN, check_errors, unimplemented
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -11,7 +12,7 @@ def ended(error, times=1, type_="info"):
         recorded.add(10 * number, process, "invoke", "acquire")
         text = error and error.format(number)
         recorded.add(10 * number + 1, process, type_, "acquire", error=text)
-    return check_errors(recorded.history())
+    return check_errors(laid_out(recorded.history()))
 
 
 @pytest.mark.parametrize("name", ["IndexError", "AttributeError", "TypeError", "AssertionError"])
@@ -61,7 +62,10 @@ def test_errors_of_different_types_are_counted_apart():
     for process, error in enumerate(["KeyError: 'x'", "IndexError: x", "KeyError: 'y'"]):
         recorded.add(10 * process, process, "invoke", "acquire")
         recorded.add(10 * process + 1, process, "info", "acquire", error=error)
-    counts = {kind: told["count"] for kind, told in check_errors(recorded.history()).stats.items()}
+    counts = {
+        kind: told["count"]
+        for kind, told in check_errors(laid_out(recorded.history())).stats.items()
+    }
     assert counts == {"acquire: KeyError": 2, "acquire: IndexError": 1}
 
 

@@ -2,7 +2,9 @@ import pytest
 
 from rumpus.checker.every_run.exercise import check_exercise
 from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.timeline import Asked
 from rumpus.checker.verdict import Requirement
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 
@@ -20,17 +22,17 @@ def handovers(count):
     return Requirement(name="contended handovers", needed=10, observed=count)
 
 
-def check(recorded, **kwargs):
+def check(recorded, *, leader_changes=1, kinds=("kill",), any_kind=False, **kwargs):
     given = {
         "happened": [handovers(20)],
         "expiries": 1,
-        "leader_changes": 1,
-        "kinds": ["kill"],
         "effects": ["expiry", "leader change"],
         "expired": "expiries while holding",
         **kwargs,
     }
-    return check_exercise(recorded.history(), **given)
+    asked = Asked(kinds=kinds, punctual=any_kind)
+    timeline = laid_out(recorded.history(), asked=asked, leader_changes=leader_changes)
+    return check_exercise(timeline, **given)
 
 
 def unmet(result):

@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.every_run.final_answers import check_final_answers
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 TRIES = 3
@@ -17,7 +18,7 @@ def run(*answers, healed=True, ended=True, **options):
             recorded.add(21 + 2 * number, process, outcome, "read", *value, error=error)
     if ended:
         recorded.add(90, "control", "info", "phase-end")
-    return check_final_answers(recorded.end(99).history(), TRIES, **options)
+    return check_final_answers(laid_out(recorded.end(99).history()), most_tries=TRIES, **options)
 
 
 OK = "ok", None
@@ -43,7 +44,7 @@ def test_a_refusal_is_an_answer():
 
 def test_without_a_final_phase_too_little_was_asked():
     recorded = Recorded(2).add(1, 0, "invoke", "read").add(2, 0, "info", "read")
-    result = check_final_answers(recorded.end(9).history(), TRIES)
+    result = check_final_answers(laid_out(recorded.end(9).history()), most_tries=TRIES)
     assert not all(need.met for need in result.requirements)
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from rumpus.checker.every_run.late_host import TIMED, leave_undecided
+from rumpus.checker.every_run.late_host import leave_undecided
+from rumpus.checker.every_run.timeouts import OVERDUE_CALL
+from rumpus.checker.exclusion.mutual_exclusion import SPLIT_BRAIN
 from rumpus.checker.timeline.host import Host, measure_host
 from rumpus.checker.verdict import Anomaly, CheckResult
 from tests.checker.recorded import Recorded
@@ -29,9 +31,12 @@ CALM = (0, 10, 3.0), (10, 20, 60.0), (20, 30, 9.0)
 LATE = (0, 10, 3.0, 1.0), (10, 11, 180.0, 4.0), (11, 12, 30.0, 16.5), (12, 30, 9.0, 1.0)
 
 
-def left(run, *anomalies, kinds=TIMED):
-    check = CheckResult(name="timeouts", anomalies=list(anomalies))
-    leave_undecided(run, [check], kinds)
+KINDS = {each.name: each for each in (OVERDUE_CALL, SPLIT_BRAIN)}
+
+
+def left(run, *anomalies, promised=tuple(KINDS)):
+    check = CheckResult(name="timeouts", anomalies=list(anomalies), kinds=KINDS)
+    leave_undecided(run, [check], promised, strict=False)
     return check
 
 
@@ -65,7 +70,7 @@ def test_it_says_how_many_and_by_how_much():
 
 
 def test_hazards_stay_hazards():
-    check = left(history(*LATE), overdue(10, 12), kinds=())
+    check = left(history(*LATE), overdue(10, 12), promised=())
     assert len(check.anomalies) == 1
     assert check.unknown == []
 

@@ -3,6 +3,7 @@ import pytest
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import NEVER_RETURNED
 from rumpus.checker.timeline.holds import Words
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -22,7 +23,7 @@ def inspected(recorded, *nodes):
 
 
 def check(recorded, nobody="deadlock"):
-    return check_liveness(recorded.history(), Words(), nobody=nobody)
+    return check_liveness(laid_out(recorded.history(), words=Words()), nobody=nobody)
 
 
 def kinds(result):

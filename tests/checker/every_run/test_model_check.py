@@ -1,5 +1,6 @@
 from rumpus.checker.deciders.queues.fifo_queue import FIFO_QUEUE
 from rumpus.checker.every_run.model_check import check_model
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 
@@ -19,13 +20,13 @@ def two_elements(first, second):
 
 
 def test_operations_that_follow_the_model():
-    result = check_model(two_elements("a", "b"), FIFO_QUEUE, "out-of-order")
+    result = check_model(laid_out(two_elements("a", "b")), FIFO_QUEUE, "out-of-order")
     assert (result.anomalies, result.unknown) == ([], [])
     assert result.stats["operations"] == 4, "the look is no part of the model"
 
 
 def test_a_contradiction_is_the_anomaly_that_it_is_said_to_be():
-    (anomaly,) = check_model(two_elements("b", "a"), FIFO_QUEUE, "out-of-order").anomalies
+    (anomaly,) = check_model(laid_out(two_elements("b", "a")), FIFO_QUEUE, "out-of-order").anomalies
     assert anomaly.kind == "out-of-order"
     assert anomaly.ops == list(range(2, 10)), "with their completions"
     assert anomaly.clients == [0, 1]
@@ -35,4 +36,7 @@ def test_a_contradiction_is_the_anomaly_that_it_is_said_to_be():
 
 def test_functions_that_do_not_count_are_left_out():
     history = two_elements("b", "a")
-    assert check_model(history, FIFO_QUEUE, "out-of-order", functions=["enqueue"]).anomalies == []
+    assert (
+        check_model(laid_out(history), FIFO_QUEUE, "out-of-order", functions=["enqueue"]).anomalies
+        == []
+    )

@@ -11,6 +11,7 @@ from rumpus.checker.servers.own_words import OwnWords, Truncation
 from rumpus.checker.servers.server_truth import merge
 from rumpus.checker.servers.txnlog import LogFile
 from rumpus.checker.timeline.clock import WallClock
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.checker.txnlog_encoder import create, txn
 from tests.checker.zab_model import digest, proposal, znodes, zxid
@@ -47,7 +48,7 @@ def server(*logs: str, snapshots: dict[str, str] | None = None, current=2, words
 def found(*servers: NodeFiles, shown: int = 0) -> list[tuple[str, str]]:
     history = Recorded().add(1, "link", "info", "requests", {"client": 0, "shown": shown}).history()
     truth = merge({f"n{number}": files for number, files in enumerate(servers, 1)})
-    result = check_server_state(truth, WallClock([(0, 0)]), history)
+    result = check_server_state(laid_out(history, truth=truth, clock=WallClock([(0, 0)])))
     assert result.unknown == []
     return [(each.kind, each.description) for each in result.anomalies]
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.every_run.timeouts import NEVER_RETURNED, check_timeouts
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 DUE = 1000 + 200  # called at 1 s, with a timeout of 0.2 s
@@ -21,7 +22,7 @@ def waiting(recorded=None, until=9000):
 
 
 def overdue(recorded, **more):
-    return check_timeouts(recorded.history(), **more).anomalies
+    return check_timeouts(laid_out(recorded.history()), **more).anomalies
 
 
 def fault(recorded, begun, ended, kind="kill", target="n1"):

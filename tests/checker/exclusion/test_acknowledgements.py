@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from rumpus.checker.exclusion.acknowledgements import check_acknowledgements, check_observations
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.ownership import Ownership
+from rumpus.checker.timeline.ownership import Ownership, ServerView
+from rumpus.checker.timeline.timeline import Place
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])
@@ -30,7 +32,7 @@ def observe(recorded, called, returned, epoch, *, name="c0", acknowledged=True):
 
 
 def kinds(recorded):
-    found = check_observations(recorded.history(), **WORDS).anomalies
+    found = check_observations(laid_out(recorded.history()), **WORDS).anomalies
     return [anomaly.kind for anomaly in found]
 
 
@@ -40,7 +42,7 @@ def test_a_leader_that_has_begun_to_act_may_be_seen():
     reign(recorded, 20, 1, 8)
     observe(recorded, 30, 31, 8, name="c1")
     recorded.add(40, 2, "invoke", "observe").add(41, 2, "ok", "observe")
-    result = check_observations(recorded.history(), **WORDS)
+    result = check_observations(laid_out(recorded.history()), **WORDS)
     assert result.anomalies == []
     assert result.stats["of one that had acknowledged"] == 2
 
@@ -120,7 +122,17 @@ def sessions():
     ids=["own", "own client's in its next session", "after", "before", "unknown", "by another"],
 )
 def test_the_servers_know_whose_reign_it_was(life, found):
-    result = check_acknowledgements(sessions(), Truth(life), CLOCK, [REIGN], "/a", lead="lead")
+    result = check_acknowledgements(
+        laid_out(
+            sessions(),
+            servers=ServerView(owners=[REIGN]),
+            line=Place("sequential", "/a"),
+            truth=Truth(life),
+            clock=CLOCK,
+        ),
+        below=str,
+        lead="lead",
+    )
     assert [anomaly.kind for anomaly in result.anomalies] == ([found] if found else [])
 
 
@@ -128,14 +140,32 @@ def test_with_logs_missing_an_unknown_reign_is_a_question():
     life = ZnodeLife("/a/6", 11, 0, "0x1", "0x1", b"6 c0")
     truth = Truth(life, reasons=["n1's log is missing"])
     result = check_acknowledgements(
-        Recorded().end(100).history(), truth, CLOCK, [REIGN], "/a", lead="lead"
+        laid_out(
+            Recorded().end(100).history(),
+            servers=ServerView(owners=[REIGN]),
+            line=Place("sequential", "/a"),
+            truth=truth,
+            clock=CLOCK,
+        ),
+        below=str,
+        lead="lead",
     )
     assert (result.anomalies, len(result.unknown)) == ([], 1)
 
 
 def test_a_removal_in_a_session_of_nobody_known_is_a_question():
     life = ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x9", "deleted")
-    result = check_acknowledgements(sessions(), Truth(life), CLOCK, [REIGN], "/a", lead="lead")
+    result = check_acknowledgements(
+        laid_out(
+            sessions(),
+            servers=ServerView(owners=[REIGN]),
+            line=Place("sequential", "/a"),
+            truth=Truth(life),
+            clock=CLOCK,
+        ),
+        below=str,
+        lead="lead",
+    )
     assert (result.anomalies, len(result.unknown)) == ([], 1)
 
 
@@ -144,8 +174,28 @@ def test_who_was_told_that_it_is_acknowledged_has_a_node_that_says_so(made, foun
     history = reign(Recorded(), 10, 0, 5).end(100).history()
     life = ZnodeLife("/a/5", 11, made, "0x1", "0x1", b"5 c0")
     for lives, kinds in (([life], found), ([], ["lost-acknowledgement"])):
-        result = check_acknowledgements(history, Truth(*lives), CLOCK, [REIGN], "/a", lead="lead")
+        result = check_acknowledgements(
+            laid_out(
+                history,
+                servers=ServerView(owners=[REIGN]),
+                line=Place("sequential", "/a"),
+                truth=Truth(*lives),
+                clock=CLOCK,
+            ),
+            below=str,
+            lead="lead",
+        )
         assert [anomaly.kind for anomaly in result.anomalies] == kinds
     missing = Truth(reasons=["n1's log is missing"])
-    result = check_acknowledgements(history, missing, CLOCK, [REIGN], "/a", lead="lead")
+    result = check_acknowledgements(
+        laid_out(
+            history,
+            servers=ServerView(owners=[REIGN]),
+            line=Place("sequential", "/a"),
+            truth=missing,
+            clock=CLOCK,
+        ),
+        below=str,
+        lead="lead",
+    )
     assert (result.anomalies, len(result.unknown)) == ([], 1)

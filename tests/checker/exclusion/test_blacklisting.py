@@ -2,12 +2,11 @@
 
 import pytest
 
-from rumpus.checker.exclusion.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.exclusion.blacklisting import check_blacklisting
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.clock import WallClock
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
-
-LISTED = Blacklisting(1_000_000_000, "0x1", "/line/n1")
 
 
 class Truth:
@@ -33,8 +32,15 @@ class Truth:
     ],
 )
 def test_a_session_on_the_list_ends_in_time(ended, timeout, found):
-    history = Recorded(1).session(0, 0, "connected", session="0x1").end(9000).history()
-    result = check_blacklisting(
-        history, [LISTED], Truth(ended), WallClock([(0, 0)]), timeout=timeout
+    recorded = Recorded(2).session(0, 0, "connected", session="0x1")
+    recorded.add(1000, 1, "invoke", "break")
+    recorded.add(1000, 1, "ok", "break", {"session": "0x1", "node": "/line/n1"})
+    timeline = laid_out(
+        recorded.end(9000).history(),
+        truth=Truth(ended),
+        clock=WallClock([(0, 0)]),
+        prevents={"missed-revocation" if timeout is None else "lingering-session"},
+        session_timeout=timeout or 9.0,
     )
+    result = check_blacklisting(timeline)
     assert [anomaly.kind for anomaly in result.anomalies] == found

@@ -7,6 +7,7 @@ import pytest
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.timeline.ownership import Ownership, ServerView, SessionEnd
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()
@@ -18,9 +19,12 @@ def granted():
     return recorded.acquire(100, 200, 0, node=NODE, token=5)
 
 
-def found(recorded, server=None, words=WORDS, **more):
+def found(recorded, server=None, words=WORDS, dismissed=()):
     history = recorded.end(20000).history()
-    result = check_entitlement(history, extract_holds(history, words), server, words, **more)
+    result = check_entitlement(
+        laid_out(history, holds=extract_holds(history, words), servers=server, words=words),
+        lambda _: dismissed,
+    )
     return [(anomaly.kind, anomaly.end // MS) for anomaly in result.anomalies]
 
 

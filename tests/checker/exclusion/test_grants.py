@@ -1,21 +1,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.exclusion.grants import check_order, check_tokens
+from rumpus.checker.exclusion.grants import check_order, judge_tokens
 from rumpus.checker.history import History
 from rumpus.checker.timeline.holds import Hold, Words, extract_holds
 from rumpus.checker.timeline.ownership import ServerView, SessionEnd, sequence_number
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 
 def tokens(recorded):
     history = recorded.end(99).history()
-    return check_tokens(history, extract_holds(history, Words()))
+    return judge_tokens(history, extract_holds(history, Words()))
 
 
 def order(recorded, server):
     history = recorded.end(99).history()
-    return check_order(history, extract_holds(history, Words()), server)
+    return check_order(laid_out(history, lives=server, holds=extract_holds(history, Words())))
 
 
 def test_tokens_that_grow_are_fine():
@@ -51,7 +52,7 @@ def test_regressions_are_those_of_the_definition(grants):
         for later in holds
         if any(e.granted < later.called and e.token >= later.token for e in holds)
     }
-    result = check_tokens(History([], clients=9), holds)
+    result = judge_tokens(History([], clients=9), holds)
     found = {max(a.clients, key=lambda c: holds[c].granted) for a in result.anomalies}
     assert bool(found) == bool(expected)
     assert len(result.anomalies) == len(expected)
@@ -134,7 +135,11 @@ def test_overtakings_are_those_of_the_definition(numbers):
         for n, number in enumerate(numbers)
     ]
     result = check_order(
-        History([], clients=9), holds, ServerView(known=frozenset(h.session for h in holds))
+        laid_out(
+            History([], clients=9),
+            lives=ServerView(known=frozenset(h.session for h in holds)),
+            holds=holds,
+        )
     )
     assert sorted((a.start, a.end) for a in result.anomalies) == [
         (one, two)
@@ -159,7 +164,7 @@ def test_readers_may_be_told_in_any_order_and_writers_may_not():
             recorded.add(at, process, "ok", "acquire", value)
         history = recorded.end(50).history()
         known = ServerView(known=frozenset({"0x1", "0x2", "0x3"}))
-        found = check_order(history, extract_holds(history, Words()), known)
+        found = check_order(laid_out(history, lives=known, holds=extract_holds(history, Words())))
         return len(found.anomalies)
 
     assert of(("read", 20, 1), ("read", 10, 2)) == 0
@@ -175,10 +180,12 @@ def test_it_takes_as_many_overtaken_as_may_hold():
     holds = extract_holds(history, Words())
     sessions = frozenset({"0x1", "0x2", "0x3"})
     for permits, anomalies in [(1, 3), (2, 2), (3, 0)]:
-        found = check_order(history, holds, ServerView(known=sessions), permits)
+        found = check_order(
+            laid_out(history, lives=ServerView(known=sessions), holds=holds, permits=permits)
+        )
         assert len(found.anomalies) == anomalies
-    assert len(check_order(history, holds, None, 2).unknown) == 2
-    assert check_order(history, holds, None, 3).unknown == []
+    assert len(check_order(laid_out(history, lives=None, holds=holds, permits=2)).unknown) == 2
+    assert check_order(laid_out(history, lives=None, holds=holds, permits=3)).unknown == []
 
 
 def test_two_clients_whose_sessions_are_not_told_are_two():

@@ -4,12 +4,13 @@ from hypothesis import strategies as st
 from rumpus.checker.exclusion.herd import check_herd
 from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.timeline.ownership import Ownership, ServerView
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 
-def herd(recorded, wakeups=1, **more):
+def herd(recorded, wakeups=1, server=None, permits=1):
     history = recorded.end(99).history()
-    return check_herd(history, extract_holds(history, Words()), Words(), wakeups, **more)
+    return check_herd(laid_out(history, wakeups=wakeups, servers=server, permits=permits))
 
 
 def line_of_three():
@@ -164,7 +165,11 @@ def test_readers_who_are_let_in_together_count_as_one():
             recorded.link(5, process, "/l/a-0000000001")
         recorded.release(4, 6, 0).end(9)
         history = recorded.history()
-        return len(check_herd(history, extract_holds(history, Words()), Words(), 1).anomalies)
+        return len(
+            check_herd(
+                laid_out(history, wakeups=1, holds=extract_holds(history, Words()), words=Words())
+            ).anomalies
+        )
 
     assert woken("read", "read", "read") == 0
     assert woken("write") == 0

@@ -7,14 +7,14 @@ from rumpus.checker.deciders.locks.fenced_mutex import FENCED_MUTEX
 from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.deciders.locks.read_write_lock import READ_WRITE_LOCK
 from rumpus.checker.deciders.locks.semaphore import SEMAPHORE
-from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
+from rumpus.checker.exclusion.holds_by_model import judge_holds_by_model
 from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 
 def found(recorded, entry=MUTEX, **options):
     history = recorded.end(90).history()
-    return check_holds_by_model(history, extract_holds(history, Words()), entry, **options)
+    return judge_holds_by_model(history, extract_holds(history, Words()), entry, **options)
 
 
 def kinds(recorded, entry=MUTEX, **options):

@@ -5,7 +5,9 @@ import pytest
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.ownership import Ownership
+from rumpus.checker.timeline.ownership import Ownership, ServerView
+from rumpus.checker.timeline.timeline import Place
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 CLOCK = WallClock([(0, 0)])
@@ -25,6 +27,9 @@ class Truth:
     def contested(self):
         return self._contested
 
+    def znodes(self, _path):
+        return [life for _, life in SAID]
+
 
 def judged(called, returned, told, truth=None):
     recorded = Recorded()
@@ -32,7 +37,17 @@ def judged(called, returned, told, truth=None):
         recorded.session(1, client, "connected", session=f"0x{client + 1}")
     recorded.add(called, 2, "invoke", "observe").add(returned, 2, "ok", "observe", told)
     history = recorded.end(1000).history()
-    return check_leader_sights(history, truth or Truth(), CLOCK, REIGNS, SAID, observe="observe")
+    return check_leader_sights(
+        laid_out(
+            history,
+            truth=truth or Truth(),
+            clock=CLOCK,
+            servers=ServerView(owners=REIGNS),
+            line=Place("sequential", "/l"),
+        ),
+        below=str,
+        observe="observe",
+    )
 
 
 def leader(epoch, name="c0", *, acknowledged=False):

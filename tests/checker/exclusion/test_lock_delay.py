@@ -6,6 +6,7 @@ from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Words, extract_holds
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 FIRST, LAST = "/l/n-0000000001", "/l/n-0000000007"
@@ -33,5 +34,14 @@ def test_the_younger_node_is_the_successor(failed, other, found):
     life = ZnodeLife(node, czxid, 5, "0x1", "0x1", None, 99, 1_000, "0x1", "expired")
     history = recorded.end(9_000).history()
     holds = extract_holds(history, Words())
-    result = check_lock_delay(history, holds, Truth(life), WallClock([(0, 0)]), "/l", delay=5)
+    result = check_lock_delay(
+        laid_out(
+            history,
+            lock_delay=5,
+            holds=holds,
+            truth=Truth(life),
+            clock=WallClock([(0, 0)]),
+            path="/l",
+        )
+    )
     assert [anomaly.kind for anomaly in result.anomalies] == found

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.exclusion.mutual_exclusion import (
-    check_exclusion,
     count_handovers,
     crowds,
     expired_while_holding,
+    judge_exclusion,
     overlaps,
 )
 from rumpus.checker.timeline.holds import Hold, Words, extract_holds
@@ -29,7 +29,7 @@ def view(*, known=("0x1", "0x2", "0x3"), owners=(), **ended_ms):
 
 def check(recorded, server, **kwargs):
     history = recorded.history(**kwargs)
-    return check_exclusion(history, extract_holds(history, WORDS), server)
+    return judge_exclusion(history, extract_holds(history, WORDS), server)
 
 
 def kinds(result):
@@ -145,7 +145,7 @@ def test_without_the_servers_logs_nobody_knows_whether_a_long_belief_was_a_late_
     def left_open(recorded, server, **kwargs):
         history = recorded.end(9000).history()
         holds = extract_holds(history, WORDS)
-        return len(check_exclusion(history, holds, server, WORDS, **kwargs).unknown)
+        return len(judge_exclusion(history, holds, server, WORDS, **kwargs).unknown)
 
     def lost(until):
         return Recorded().acquire(900, 1000, 0).session(until, 0, "doubts")
@@ -304,7 +304,7 @@ def of_three(until=8000, **ended):
     recorded.release(6000, 6010, 2).release(9000, 9010, 1).release(until, until + 10, 0)
     history = recorded.end(20000).history()
     holds = extract_holds(history, WORDS)
-    return check_exclusion(history, holds, view(**ended), WORDS, permits=2)
+    return judge_exclusion(history, holds, view(**ended), WORDS, permits=2)
 
 
 def test_as_many_as_may_hold_and_one_more_is_split_brain():
@@ -334,9 +334,9 @@ def test_without_the_logs_a_crowd_is_unknown_unless_enough_are_known_to_have_liv
 def test_more_owners_than_permits_are_a_double_grant():
     owners = [owner("0x1", 1, 8), owner("0x2", 4, 9), owner("0x3", 8, 12)]
     history = Recorded().end(20).history()
-    assert check_exclusion(history, [], view(owners=owners), WORDS, permits=2).anomalies == []
+    assert judge_exclusion(history, [], view(owners=owners), WORDS, permits=2).anomalies == []
     owners[2] = owner("0x3", 7, 12)
-    found = check_exclusion(history, [], view(owners=owners), WORDS, permits=2)
+    found = judge_exclusion(history, [], view(owners=owners), WORDS, permits=2)
     assert kinds(found) == ["double-grant"]
 
 
@@ -365,7 +365,7 @@ def test_a_stale_holder_of_a_permit_harms_when_as_many_others_act_as_may():
     recorded.release(5200, 5210, 0).release(5900, 5910, 1).release(6000, 6010, 2)
     history = recorded.end(9000).history()
     holds = extract_holds(history, WORDS)
-    found = check_exclusion(history, holds, view(s1=(4990, True)), WORDS, permits=2)
+    found = judge_exclusion(history, holds, view(s1=(4990, True)), WORDS, permits=2)
     (action,) = [a for a in found.anomalies if a.kind == "stale-action"]
     assert (action.start, action.end) == (5100 * MS, 5100 * MS)
 

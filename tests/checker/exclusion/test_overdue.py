@@ -3,6 +3,7 @@ import pytest
 from rumpus.checker.exclusion.overdue import BOUND_NS, check_overdue
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.ownership import Ownership, ServerView
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()
@@ -21,7 +22,10 @@ def kinds(recorded, *, end=None, turns=True):
         path=NODE, session="0x1", czxid=5, created=110 * MS, start=1000 * MS, grant=7, end=end
     )
     view = ServerView(owners=[owner], turns={NODE: owner.start} if turns else {})
-    return [a.kind for a in check_overdue(recorded.history(), view, WORDS).anomalies]
+    return [
+        a.kind
+        for a in check_overdue(laid_out(recorded.history(), servers=view, words=WORDS)).anomalies
+    ]
 
 
 @pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
@@ -31,7 +35,9 @@ def test_who_waits_on_long_after_its_turn_came_is_stuck(outcome):
 
 
 def test_nothing_is_judged_without_the_servers_whole_logs():
-    assert check_overdue(waited(9000).history(), None, WORDS).anomalies == []
+    assert (
+        check_overdue(laid_out(waited(9000).history(), servers=None, words=WORDS)).anomalies == []
+    )
     assert kinds(waited(9000), turns=False) == []
 
 

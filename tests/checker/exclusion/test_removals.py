@@ -1,16 +1,20 @@
 """Whose hand removed a node, and whether sessions on the blacklist ended."""
 
+from copy import deepcopy
+
 import pytest
 
-from rumpus.checker.exclusion.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.exclusion.blacklisting import check_blacklisting
 from rumpus.checker.exclusion.removals import (
-    check_removals,
     check_told_removals,
     ends_of_processes,
+    judge_removals,
     removals,
 )
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Place
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])
@@ -40,7 +44,7 @@ def life(by, how="deleted", path=PATH):
 
 def judged(recorded, *lives, declared=None):
     found = removals(Truth(*lives), CLOCK, "/lock", "-contender-")
-    return check_removals(recorded.history(), found, declared or {})
+    return judge_removals(recorded.history(), found, declared or {})
 
 
 def connected():
@@ -88,8 +92,15 @@ def test_whose_process_was_killed_before_may_be_freed(killed, found):
 
 def obeyed(recorded, closed_ms):
     session = SessionLife("0x1", 1, 0, 2000, closed_zxid=closed_ms and 9, closed_ms=closed_ms)
-    named = [Blacklisting(1000 * MS, "0x1", PATH)]
-    return check_blacklisting(recorded.history(), named, Truth(sessions=[session]), CLOCK)
+    recorded = deepcopy(recorded)
+    recorded.add(1000, 1, "invoke", "break")
+    recorded.add(1000, 1, "ok", "break", {"session": "0x1", "node": PATH})
+    recorded.ops.sort(key=lambda op: op.time)
+    truth = Truth(sessions=[session])
+    timeline = laid_out(
+        recorded.history(), truth=truth, clock=CLOCK, prevents={"missed-revocation"}
+    )
+    return check_blacklisting(timeline)
 
 
 @pytest.mark.parametrize(("closed", "found"), [(1500, 0), (4900, 0), (5100, 1), (None, 1)])
@@ -125,7 +136,15 @@ def test_who_was_told_that_it_removed_a_node_did(lives, removed, found):
     recorded = connected().add(400, 1, "invoke", "free").add(600, 1, "ok", "free", told)
     recorded.add(700, 1, "invoke", "free").add(800, 1, "ok", "free", {**told, "removed": False})
     history = recorded.end(900).history()
-    result = check_told_removals(history, Truth(*lives), CLOCK, "/lock", "free")
+    result = check_told_removals(
+        laid_out(history, line=Place("sequential", "/lock"), truth=Truth(*lives), clock=CLOCK),
+        free="free",
+    )
     assert [anomaly.kind for anomaly in result.anomalies] == found
-    unsure = check_told_removals(history, Truth(*lives, gap=True), CLOCK, "/lock", "free")
+    unsure = check_told_removals(
+        laid_out(
+            history, line=Place("sequential", "/lock"), truth=Truth(*lives, gap=True), clock=CLOCK
+        ),
+        free="free",
+    )
     assert (unsure.anomalies, len(unsure.unknown)) == ([], len(found))

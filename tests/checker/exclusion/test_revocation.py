@@ -1,5 +1,6 @@
 from rumpus.checker.exclusion.revocation import LEAST_LEARNED, check_revocations
 from rumpus.checker.timeline.holds import Words
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()
@@ -17,7 +18,7 @@ def held(until, *, asked, outcome="ok"):
 
 
 def check(recorded, **more):
-    return check_revocations(recorded.history(), WORDS, PATIENCE, **more)
+    return check_revocations(laid_out(recorded.history(), words=WORDS), patience=PATIENCE, **more)
 
 
 def kinds(recorded):
@@ -73,6 +74,8 @@ def test_a_request_before_the_holder_looks_counts_from_when_it_works():
 
 
 def test_a_whole_run_in_which_nobody_heard_says_nothing():
-    result = check_revocations(held(300, asked=True).history(), WORDS, PATIENCE)
+    result = check_revocations(
+        laid_out(held(300, asked=True).history(), words=WORDS), patience=PATIENCE
+    )
     (need,) = result.requirements
     assert (need.needed, need.observed, need.met) == (LEAST_LEARNED, 1, False)

@@ -11,6 +11,7 @@ from rumpus.checker.families.barrier_rounds import (
     count_rounds,
 )
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView, SessionEnd
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
 PARTIES = 3
@@ -29,8 +30,16 @@ def one_round(recorded, start, processes=range(PARTIES)):
     return recorded
 
 
+def ended(ends):
+    """The servers' view in which sessions had certainly ended by these times."""
+    return ServerView(
+        ends={name: SessionEnd(time - CLOCK_SLACK_NS, expired=True) for name, time in ends.items()},
+        known=frozenset(ends),
+    )
+
+
 def kinds(recorded, **ends):
-    result = check_barrier_rounds(recorded.history(), PARTIES, ends)
+    result = check_barrier_rounds(laid_out(recorded.history(), servers=ended(ends)))
     return [anomaly.kind for anomaly in result.anomalies]
 
 
@@ -55,12 +64,14 @@ def test_rounds_are_passed_once_all_have_left():
 
 def test_the_model_judges_where_every_outcome_is_known():
     recorded = one_round(Recorded(), 0)
-    assert not check_rounds_by_model(recorded.history()).anomalies
+    assert not check_rounds_by_model(laid_out(recorded.history())).anomalies
     early = call(recorded, 60, 70, 0, "enter")
-    assert [each.kind for each in check_rounds_by_model(early.history()).anomalies] == [
+    assert [each.kind for each in check_rounds_by_model(laid_out(early.history())).anomalies] == [
         "early-entry"
     ]
-    assert check_rounds_by_model(call(early, 80, 90, 1, "enter", "info").history()) is None
+    assert (
+        check_rounds_by_model(laid_out(call(early, 80, 90, 1, "enter", "info").history())) is None
+    )
 
 
 def test_who_is_in_before_all_have_come_is_early():

@@ -13,15 +13,21 @@ from rumpus.checker.families.commitments import (
     decisions_in_logs,
     votes_in_logs,
 )
+from rumpus.checker.history import History
 from rumpus.checker.servers.txnlog import Txn
 from tests.checker.families.transactions import Transactions
+from tests.checker.laid_out import laid_out
 
 
 def test_two_decisions_in_the_servers_logs():
     recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "commit").history()
     commit, abort = Decided("commit", "0x1"), Decided("abort", "0x2")
-    assert not check_commitments(recorded, {"t": [commit]}).anomalies
-    found = check_commitments(recorded, {"t": [abort, commit]}).anomalies
+    assert not check_commitments(
+        laid_out(recorded, parts=[(decisions_in_logs, {"t": [commit]})])
+    ).anomalies
+    found = check_commitments(
+        laid_out(recorded, parts=[(decisions_in_logs, {"t": [abort, commit]})])
+    ).anomalies
     assert [anomaly.kind for anomaly in found] == ["two-decisions"]
 
 
@@ -40,7 +46,7 @@ def test_two_decisions_in_the_servers_logs():
 )
 def test_a_vote_that_was_acknowledged_stands(outcome, standing, lost):
     recorded = Transactions().begun().vote(10, 1, outcome=outcome).history()
-    found = check_votes(recorded, standing).anomalies
+    found = check_votes(laid_out(recorded, parts=[(votes_in_logs, standing)])).anomalies
     assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [("lost-vote", [1])] * lost
 
 
@@ -52,7 +58,9 @@ def test_who_decided_is_what_the_logs_say_and_not_who_was_told_first():
     history = recorded.begun().decide(30, 1, "commit").decide(40, 0, "commit").history()
 
     def without(logged):
-        return check_commitments(history, logged).stats["decided without the coordinator"]
+        return check_commitments(laid_out(history, parts=[(decisions_in_logs, logged)])).stats[
+            "decided without the coordinator"
+        ]
 
     assert without({"t": [Decided("commit", "0x0")]}) == 0
     assert without({"t": [Decided("commit", "0x1")]}) == 1
@@ -64,18 +72,20 @@ def test_in_the_end_everybody_learns_every_end():
     recorded = Transactions().begun().vote(10, 0).final(100)
     for process in range(3):
         recorded.outcomes(110 + process, process, {"t": "abort"})
-    assert not check_ends(recorded.end(200).history()).anomalies
+    assert not check_ends(laid_out(recorded.end(200).history())).anomalies
 
 
 @pytest.mark.parametrize(("outcomes", "blocked"), [({}, ["t"]), ({}, [])], ids=["open", "gone"])
 def test_a_transaction_without_an_end(outcomes, blocked):
     recorded = Transactions().begun().final(100).outcomes(110, 1, outcomes, blocked)
-    found = check_ends(recorded.add(150, "control", "info", "phase-end").history()).anomalies
+    found = check_ends(
+        laid_out(recorded.add(150, "control", "info", "phase-end").history())
+    ).anomalies
     assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [("blocked-transaction", [1])]
 
 
 def test_no_end_is_asked_for_before_everything_is_healed():
-    result = check_ends(Transactions().begun().final(100, healed=False).history())
+    result = check_ends(laid_out(Transactions().begun().final(100, healed=False).history()))
     assert result.unknown
     assert not result.anomalies
 
@@ -90,6 +100,9 @@ def logs(*changes, contested=()):
     return SimpleNamespace(committed=committed, contested=lambda: frozenset(contested))
 
 
+EMPTY = History([])
+
+
 def test_who_wrote_which_decision_first():
     truth = logs(
         ("/p/t/decision", b"commit"),
@@ -99,7 +112,7 @@ def test_who_wrote_which_decision_first():
         ("/p/v/decision", b"none yet"),
         ("/q/t/decision", b"abort"),
     )
-    assert decisions_in_logs(truth, "/p") == {
+    assert decisions_in_logs(laid_out(EMPTY, truth=truth, path="/p")) == {
         "t": [Decided("commit", "0x1"), Decided("abort", "0x3")],
         "u": [Decided("abort", "0x4")],
         "v": [],
@@ -117,7 +130,8 @@ def test_which_votes_stand():
         ("/p/t/at-c0", mine),
         ("/q/t/vote-c3", mine),
     ]
-    assert votes_in_logs(logs(*changes, contested={"/p/t/vote-c2"}), "/p") == {
+    truth = logs(*changes, contested={"/p/t/vote-c2"})
+    assert votes_in_logs(laid_out(EMPTY, truth=truth, path="/p")) == {
         ("t", "c0"): Standing("no", "c1"),
         ("t", "c1"): Standing("", ""),
     }

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.families.file_contents import check_file_contents
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -23,7 +24,7 @@ def told(story, ms, process, version):
 
 
 def found(story):
-    return [each.kind for each in check_file_contents(story.end(999).history()).anomalies]
+    return [each.kind for each in check_file_contents(laid_out(story.end(999).history())).anomalies]
 
 
 def two_writes():
@@ -76,7 +77,7 @@ def test_an_event_is_early_if_a_later_read_does_not_show_it():
 
 def test_what_is_counted():
     story = told(read(write(two_writes(), 30, 0, 3, expected=2), 40, 1, 3), 50, 1, 3)
-    stats = check_file_contents(story.end(99).history()).stats
+    stats = check_file_contents(laid_out(story.end(99).history())).stats
     counts = {"reads": 1, "reads_from_cache": 1, "writes": 3, "compared_writes": 1, "events": 1}
     assert stats == counts
 

@@ -2,12 +2,13 @@ import pytest
 
 from rumpus.checker.families.generation_numbers import check_generation_numbers
 from rumpus.checker.timeline.holds import Words, extract_holds
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
 def found(story):
     history = story.end(999).history()
-    result = check_generation_numbers(history, extract_holds(history, Words()))
+    result = check_generation_numbers(laid_out(history, holds=extract_holds(history, Words())))
     return [each.kind for each in result.anomalies]
 
 

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.families.growing_numbers import check_growth
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -18,7 +19,9 @@ def history(answers):
 
 
 def regressions(answers):
-    return [anomaly.ops for anomaly in check_growth(history(answers), "generate").anomalies]
+    return [
+        anomaly.ops for anomaly in check_growth(laid_out(history(answers)), f="generate").anomalies
+    ]
 
 
 def test_later_numbers_are_larger():

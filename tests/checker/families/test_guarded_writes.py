@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.families.guarded_writes import check_guarded_writes
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -14,7 +15,7 @@ def stored(*writes):
             story.add(10 * place + 1, 0, "fail", "store", error="refused")
         else:
             story.add(10 * place + 1, 0, "ok", "store", {"life": life, "at": at})
-    return check_guarded_writes(story.end(999).history())
+    return check_guarded_writes(laid_out(story.end(999).history()))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_writes_in_the_order_of_the_holds_are_well(writes):
             story.add(0, process, "invoke", "store", {"server": 0, "token": token})
         for process, (_, life, at) in enumerate(writes):
             story.add(5 + process, process, "ok", "store", {"life": life, "at": at})
-        assert not check_guarded_writes(story.end(99).history()).anomalies
+        assert not check_guarded_writes(laid_out(story.end(99).history())).anomalies
     else:
         assert not stored(*writes).anomalies
 
@@ -52,7 +53,7 @@ def test_files_are_judged_by_their_generations():
     for ms, token, version in ((0, 6, 1), (10, 5, 2)):
         story.add(ms, 0, "invoke", "publish", {"key": "a", "token": token, "data": "x"})
         story.add(ms + 1, 0, "ok", "publish", {"key": "a", "version": version})
-    result = check_guarded_writes(story.end(99).history())
+    result = check_guarded_writes(laid_out(story.end(99).history()))
     assert [each.kind for each in result.anomalies] == ["stale-request"]
     assert result.stats == {"accepted": 2, "refused": 0}
 

@@ -3,6 +3,7 @@
 from rumpus.checker.families.job_effects import check_freed_claims, effect_makers, expired_claims
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])
@@ -18,6 +19,9 @@ class Truth:
         return [life for life in self._lives if life.path.startswith(path)]
 
 
+EMPTY = Recorded().history()
+
+
 def effect(name, session="0x1"):
     return ZnodeLife(f"/jobs/effects{name}", 1, 1000, session, None, b"")
 
@@ -28,14 +32,17 @@ def claim(name, how, by=None, owner="0x1"):
 
 def test_each_effect_has_the_session_that_made_it():
     truth = Truth(effect(""), effect("/j:001"), effect("/k:002", "0x2"), effect("/j:003", "0x3"))
-    assert effect_makers(truth, "/jobs") == {"j": ["0x1", "0x3"], "k": ["0x2"]}
-    assert effect_makers(None, "/jobs") is None
+    assert effect_makers(laid_out(EMPTY, truth=truth, path="/jobs")) == {
+        "j": ["0x1", "0x3"],
+        "k": ["0x2"],
+    }
+    assert effect_makers(laid_out(EMPTY)) is None
 
 
 def test_claims_that_went_with_their_sessions_are_counted():
     truth = Truth(claim("", None, owner=None), claim("/j", "expired"), claim("/k", "multi", "0x1"))
-    assert expired_claims(truth, "/jobs") == 1
-    assert expired_claims(None, "/jobs") is None
+    assert expired_claims(laid_out(EMPTY, truth=truth, path="/jobs")) == 1
+    assert expired_claims(laid_out(EMPTY)) is None
 
 
 def test_a_claim_that_another_removed_is_freed():
@@ -48,9 +55,11 @@ def test_a_claim_that_another_removed_is_freed():
     )
 
     def freed(by):
-        found = check_freed_claims(history, Truth(claim("/j", "deleted", by)), CLOCK, "/jobs")
+        found = check_freed_claims(
+            laid_out(history, truth=Truth(claim("/j", "deleted", by)), clock=CLOCK, path="/jobs")
+        )
         return [anomaly.kind for anomaly in found.anomalies]
 
     assert freed("0x2") == ["freed-live-holder"]
     assert freed("0x1") == []
-    assert check_freed_claims(history, None, None, "/jobs") is None
+    assert check_freed_claims(laid_out(history, truth=None, clock=None, path="/jobs")) is None

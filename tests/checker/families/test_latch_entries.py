@@ -3,6 +3,7 @@
 import pytest
 
 from rumpus.checker.families.latch_entries import check_entries
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 LATCH = {"key": 1, "count": 2}
@@ -21,7 +22,7 @@ def connected():
 
 
 def judged(recorded, end=90_000):
-    result = check_entries(recorded.end(end).history())
+    result = check_entries(laid_out(recorded.end(end).history()))
     assert all(anomaly.description for anomaly in result.anomalies)
     return [anomaly.kind for anomaly in result.anomalies], result.stats["held_up"]
 

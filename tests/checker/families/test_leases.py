@@ -3,6 +3,7 @@ import pytest
 from rumpus.checker.families.leases import check_leases
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.clock import WallClock
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0), (100_000_000_000, 100_000_000_000)])
@@ -28,7 +29,14 @@ def found(*, called, cached=True, events=(), ended=None, timeout=2.0):
         else:
             story.session(ms, 0, f)
     truth = None if ended is None else Truth(ended)
-    result = check_leases(story.end(9999).history(), truth, CLOCK if truth else None, timeout)
+    result = check_leases(
+        laid_out(
+            story.end(9999).history(),
+            truth=truth,
+            clock=CLOCK if truth else None,
+            session_timeout=timeout,
+        )
+    )
     assert result.stats == {"calls_on_handles": 1}
     return [each.kind for each in result.anomalies]
 

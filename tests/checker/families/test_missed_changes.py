@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.families.missed_changes import check_missed_changes
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 KEY = {"key": "a", "version": 3, "timeout": 10.0}
@@ -20,7 +21,12 @@ def run(*, version=4, written=1000, gave_up=8000, called=0, outcome="fail", seen
     told = {"key": "a", "version": seen} if outcome == "ok" else KEY
     error = "timed out" if outcome == "fail" else None
     recorded.add(gave_up, 0, outcome, "await", told, error=error)
-    return [each.kind for each in check_missed_changes(recorded.end(9000).history(), 5.0).anomalies]
+    return [
+        each.kind
+        for each in check_missed_changes(
+            laid_out(recorded.end(9000).history()), bound_s=5.0
+        ).anomalies
+    ]
 
 
 def test_who_waits_on_long_after_the_change_has_missed_it():

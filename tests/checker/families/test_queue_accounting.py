@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rumpus.checker.deciders.queues.fifo_queue import decide_fifo_queue
 from rumpus.checker.deciders.table_builder import table_of
-from rumpus.checker.families.queue_accounting import accounts, check_elements, first_claims
+from rumpus.checker.families.queue_accounting import accounts, first_claims, judge_elements
 from tests.checker.recorded import Recorded
 
 CLIENTS = 3
@@ -73,7 +73,7 @@ def queues(draw):
 
 def found(queue, left):
     history = queue.history()
-    return check_elements(history, accounts(history), claimed=True, left=left).anomalies
+    return judge_elements(history, accounts(history), claimed=True, left=left).anomalies
 
 
 @given(queues())

@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.families.replication import check_recovery, check_replication
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -20,10 +21,10 @@ class Log(Recorded):
         return self.add(ms, "control", "info", "phase", {"phase": "final", "healed": healed})
 
     def kinds(self):
-        return [anomaly.kind for anomaly in check_replication(self.history()).anomalies]
+        return [anomaly.kind for anomaly in check_replication(laid_out(self.history())).anomalies]
 
     def recovery(self):
-        result = check_recovery(self.add(9_000, "control", "info", "phase-end").history())
+        result = check_recovery(laid_out(self.add(9_000, "control", "info", "phase-end").history()))
         return [(anomaly.kind, anomaly.clients) for anomaly in result.anomalies], result
 
 

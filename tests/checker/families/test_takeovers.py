@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.families.takeovers import check_takeovers
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -18,7 +19,7 @@ class Log(Recorded):
         return self.add(returned, process, outcome, "append", done)
 
     def judged(self):
-        return check_takeovers(self.history())
+        return check_takeovers(laid_out(self.history()))
 
 
 def owned():

@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.checker.znodes.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 USERS = {0: "c0:x", 1: "c1:y"}
@@ -19,7 +20,10 @@ def refuse(recorded, start, process, f, **more):
 
 
 def kinds(recorded):
-    return [each.kind for each in check_access(recorded.end(99).history(), USERS).anomalies]
+    return [
+        each.kind
+        for each in check_access(laid_out(recorded.end(99).history()), user=USERS.get).anomalies
+    ]
 
 
 def made(*acl):

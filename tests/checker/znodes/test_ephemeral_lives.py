@@ -3,6 +3,7 @@ import pytest
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.znodes.ephemeral_lives import check_ephemerals
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -36,7 +37,7 @@ def looked(recorded, at=1000, process=1, session="s1", **owners):
 
 def kinds(recorded, **closed_ms):
     truth = Truth(**closed_ms) if closed_ms else None
-    result = check_ephemerals(recorded.end(9000).history(), truth, CLOCK)
+    result = check_ephemerals(laid_out(recorded.end(9000).history(), truth=truth, clock=CLOCK))
     return [anomaly.kind for anomaly in result.anomalies]
 
 

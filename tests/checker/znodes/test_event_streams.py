@@ -3,6 +3,7 @@
 import pytest
 
 from rumpus.checker.znodes.event_streams import check_event_streams
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 FIRST, SECOND, OTHER = [5, "a", 0, "x"], [6, "a", 1, "y"], [7, "b", 0, "z"]
@@ -22,7 +23,7 @@ def judged(*answers, since=5, acknowledged=100):
         told = {"session": "0x7", "since": since, "events": events}
         recorded.add(205 + 10 * number, 0, "ok", "follow", told)
     history = recorded.end(400).history()
-    result = check_event_streams(history, follow="follow", write="write")
+    result = check_event_streams(laid_out(history, foreign=True), follow="follow", write="write")
     assert result.stats == {"streams": 1, "events": sum(map(len, answers))}
     return [each.kind for each in result.anomalies]
 

@@ -3,8 +3,10 @@ from types import SimpleNamespace
 import pytest
 
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.timeline.timeline import Asked
 from rumpus.checker.znodes.stat_laws import CLOCKS_SET_WRONG, check_stats, logged_times
 from rumpus.nemesis.clock import ClockSkew
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 FRESH = {
@@ -26,7 +28,12 @@ def seen(*stats, f="read", asked=("set", "grow", "prune", "allow"), times=None, 
         recorded.add(at, 0, "invoke", f, {"name": "z"})
         recorded.add(at + 1, 0, "ok", f, {"name": "z", "stat": stat, **told})
         at += 2
-    return [each.kind for each in check_stats(recorded.end(99).history(), times).anomalies]
+    return [
+        each.kind
+        for each in check_stats(
+            laid_out(recorded.end(99).history(), parts=[(logged_times, times)])
+        ).anomalies
+    ]
 
 
 @pytest.mark.parametrize("stats", [[FRESH], [FRESH, CHANGED, GROWN], [GROWN, FRESH], [CHANGED] * 2])
@@ -88,13 +95,17 @@ def test_times_are_those_of_the_logs():
     assert seen(CHANGED, times={12: 1}) == []
 
 
+def times(truth, *kinds):
+    return logged_times(laid_out(Recorded().history(), truth=truth, asked=Asked(kinds=kinds)))
+
+
 def test_times_of_the_logs_count_unless_servers_clocks_were_set_wrong():
     txns = [
         Txn(zxid=zxid, session=1, cxid=1, time_ms=100 * zxid, type=0, name="create", path="/z")
         for zxid in (10, 11)
     ]
     truth = SimpleNamespace(committed=txns)
-    assert logged_times(truth, ["kill", "client-clock-skew"]) == {10: 1000, 11: 1100}
-    assert logged_times(truth, ["kill", CLOCKS_SET_WRONG]) is None
-    assert logged_times(None, []) is None
+    assert times(truth, "kill", "client-clock-skew") == {10: 1000, 11: 1100}
+    assert times(truth, "kill", CLOCKS_SET_WRONG) is None
+    assert times(None) is None
     assert ClockSkew.kind == CLOCKS_SET_WRONG

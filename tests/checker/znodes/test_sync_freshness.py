@@ -1,4 +1,5 @@
 from rumpus.checker.znodes.sync_freshness import check_sync_freshness
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 EPOCH = 1 << 32
@@ -23,7 +24,9 @@ def run(*, read=EPOCH + 1, seen=EPOCH + 1, written_at=20, epoch=EPOCH):
     if written_at >= 30:
         recorded.add(*write)
     recorded.add(*late)
-    return [each.kind for each in check_sync_freshness(recorded.end(99).history()).anomalies]
+    return [
+        each.kind for each in check_sync_freshness(laid_out(recorded.end(99).history())).anomalies
+    ]
 
 
 def test_a_read_behind_a_sync_that_misses_an_earlier_write():

@@ -4,6 +4,7 @@ import pytest
 
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.znodes.watch_delivery import check_watch_delivery
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -40,7 +41,7 @@ def judged(*records, **more):
     recorded = Recorded(1)
     for number, (f, value) in enumerate(records):
         recorded.add(number, "link", "info", f, value)
-    return check_watch_delivery(recorded.end(99).history(), truth(**more))
+    return check_watch_delivery(laid_out(recorded.end(99).history(), truth=truth(**more)))
 
 
 def kinds(*records, **more):
@@ -113,4 +114,4 @@ def test_without_what_it_needs_it_is_unknown():
     assert judged(left("/a", 10), reasons=["a log is missing"]).unknown == ["a log is missing"]
     assert judged(event("/a", "changed", 10)).unknown
     history = Recorded(1).end(9).history()
-    assert check_watch_delivery(history, None).unknown
+    assert check_watch_delivery(laid_out(history, truth=None)).unknown

@@ -8,6 +8,7 @@ from rumpus.checker.znodes.znode_history import (
     watches_by_connection,
     writes_by_comparison,
 )
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 
@@ -33,7 +34,7 @@ def test_a_comparison_that_was_made_is_a_write_of_its_session(process, read, fou
     op(recorded, 5, 6, process, "read", {"key": "w"}, read)
     plain = writes_by_comparison(recorded.end(9).history())
     assert [each.f for each in plain if each.type == "ok"][:3] == ["write", "write", "read"]
-    result = check_model(plain, SEQUENTIAL_CONSISTENCY, "session-order")
+    result = check_model(laid_out(plain), SEQUENTIAL_CONSISTENCY, "session-order")
     assert [each.kind for each in result.anomalies] == found
 
 
@@ -51,7 +52,7 @@ def watched(*, event_at=None, reconnected_at=None, session="s0"):
     op(recorded, 8, 9, 0, "read", {"key": "w"}, stat(1, 6, value="b", session=session))
     if event_at == 10:
         recorded.link(10, 0, "/rumpus/watch/w", "changed")
-    found = check_late_events(recorded.end(20).history(), ["w"])
+    found = check_late_events(laid_out(recorded.end(20).history()), keys=["w"])
     return [each.kind for each in found.anomalies]
 
 
@@ -72,7 +73,7 @@ def test_an_event_that_nobody_left_a_watch_for():
     recorded = Recorded(2).session(0, 0, "connected")
     op(recorded, 1, 2, 1, "write", {"key": "w", "value": "a"}, stat(0, 5, session="s1"))
     recorded.link(3, 0, "/rumpus/watch/w", "changed")
-    assert check_late_events(recorded.end(20).history(), ["w"]).anomalies
+    assert check_late_events(laid_out(recorded.end(20).history()), keys=["w"]).anomalies
 
 
 def test_a_watch_during_which_the_connection_changed_may_be_of_either():
@@ -83,7 +84,7 @@ def test_a_watch_during_which_the_connection_changed_may_be_of_either():
     recorded.add(6, 0, "ok", "watch", stat(0, 5, value="a"))
     op(recorded, 7, 8, 1, "write", {"key": "w", "value": "b"}, stat(1, 6, session="s1"))
     recorded.link(9, 0, "/rumpus/watch/w", "changed")
-    assert check_late_events(recorded.end(20).history(), ["w"]).anomalies == []
+    assert check_late_events(laid_out(recorded.end(20).history()), keys=["w"]).anomalies == []
 
 
 def test_other_znodes_are_left_out():

@@ -6,6 +6,7 @@ from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.verdict import Verdict
 from rumpus.results.pictures.lanes import lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
+from tests.checker.laid_out import laid_out
 
 MS = 1_000_000
 VALID = Verdict(valid=True, outcome="valid", reasons=[], checks=[])
@@ -19,7 +20,7 @@ def operation(start, length, type="ok"):  # noqa: A002 - the field's name
 
 def scene_of(operations):
     records = [op for pair in operations for op in pair]
-    return lanes_of(History(records, clients=1), operations, VALID)
+    return lanes_of(laid_out(History(records, clients=1)), operations, VALID)
 
 
 @pytest.fixture

@@ -12,13 +12,14 @@ from rumpus.checker.timeline.states import Interval
 from rumpus.checker.verdict import Anomaly, CheckResult, Verdict
 from rumpus.results.pictures.lanes import Lane, Span, lanes_of
 from rumpus.results.pictures.timeline import draw_timeline
+from tests.checker.laid_out import laid_out
 
 MS = 1_000_000
 
 
 @pytest.fixture(scope="module")
 def lanes(sample):
-    return lanes_of(sample.history, sample.history.operations(), sample.verdict)
+    return lanes_of(sample.timeline, sample.history.operations(), sample.verdict)
 
 
 def draw(lanes, start, end, **options):
@@ -57,7 +58,7 @@ def test_its_size_is_bound_by_its_width_not_by_the_length_of_the_run(make_sample
     sizes = []
     for cycle in (4 * MS, 1 * MS):
         sample = make_sample(seconds=8, cycle=cycle)
-        lanes = lanes_of(sample.history, sample.history.operations(), sample.verdict)
+        lanes = lanes_of(sample.timeline, sample.history.operations(), sample.verdict)
         sizes.append(len(draw_timeline(lanes, lanes.start, lanes.end, "all").svg))
     assert sizes[1] < sizes[0] * 1.5
 
@@ -75,21 +76,14 @@ def test_closer_up_each_span_is_drawn_with_its_words(sample, lanes):
 def test_with_many_clients_an_anomaly_shows_those_who_took_part():
     intervals = [Interval(kind="belief", start=1, end=90, client=n) for n in range(12)]
     clash = Anomaly(kind="split-brain", description="", clients=[3, 9], start=10, end=20)
-    check = CheckResult(name="x", anomalies=[clash], intervals=intervals)
+    check = CheckResult(name="x", anomalies=[clash])
     verdict = Verdict(valid=False, outcome="violation", reasons=[], checks=[check])
     history = History([Op(time=t, process="control", type="info", f="phase") for t in (0, 100)])
-    crowd = lanes_of(history, [], verdict)
+    crowd = lanes_of(laid_out(history, bars=intervals), [], verdict)
     root, _ = draw(crowd, 0, 100, highlight=clash)
     assert [word for word in texts(root) if word.startswith("client ")] == ["client 3", "client 9"]
     root, _ = draw(crowd, 0, 100)
     assert sum(word.startswith("client ") for word in texts(root)) == 12
-
-
-def test_the_same_interval_from_two_checkers_is_drawn_once():
-    interval = Interval(kind="grant", start=1, end=90, client=0)
-    checks = [CheckResult(name=name, intervals=[interval]) for name in ("a", "b")]
-    verdict = Verdict(valid=True, outcome="valid", reasons=[], checks=checks)
-    assert len(lanes_of(History([]), [], verdict).row(0, "grant")) == 1
 
 
 def test_what_is_seldom_is_seen_however_short(lanes):

@@ -20,8 +20,8 @@ MS = 1_000_000
 def render(sample, history=None, verdict=None):
     history = sample.history if history is None else history
     verdict = verdict or sample.verdict
-    results = results_document(Path("runs/lock/x"), sample.record, history, verdict)
-    return render_report(sample.record, history, verdict, results)
+    results = results_document(Path("runs/lock/x"), sample.record, sample.of(history), verdict)
+    return render_report(sample.record, sample.of(history), verdict, results)
 
 
 class Page(HTMLParser):
@@ -79,7 +79,7 @@ def test_is_one_file_without_scripts_or_references(html, page):
         "✘ Violation: the recipe broke a promise",
         "split-brain: 1 (more clients with live",
         "What happened",
-        "so: split-brain: ",
+        "split-brain: ",
         "c0 and c2 both believed that they held the lock",
         "58.997 s",
         '"token":',

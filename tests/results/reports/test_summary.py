@@ -11,7 +11,7 @@ from rumpus.results.results_document import results_document
 
 def page(sample, verdict=None, history=None):
     verdict, history = verdict or sample.verdict, history or sample.history
-    results = results_document(Path("runs/lock/x"), sample.record, history, verdict)
+    results = results_document(Path("runs/lock/x"), sample.record, sample.of(history), verdict)
     return summary(sample.record, history, verdict, results)
 
 

@@ -16,7 +16,7 @@ from rumpus.results.results_document import results_document
 
 def printed(sample, verdict=None):
     verdict = verdict or sample.verdict
-    results = results_document(Path("runs/lock/x"), sample.record, sample.history, verdict)
+    results = results_document(Path("runs/lock/x"), sample.record, sample.timeline, verdict)
     console = Console(file=StringIO(), width=110, color_system=None)
     report = Path("runs/lock/x/report.html")
     print_verdict(console, sample.record, sample.history, verdict, results, report)
@@ -27,7 +27,7 @@ def test_prints_the_verdict_tables_and_the_reports_path(sample):
     text = printed(sample)
     assert text.startswith("✘ Violation: the recipe broke a promise\n")
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert any(line.startswith("so: split-brain: ") for line in lines)
+    assert any(line.startswith("split-brain: ") for line in lines)
     assert any(line.startswith("split-brain violation 1 4.00 ms more clients") for line in lines)
     assert any(line.startswith("stale-belief hazard 1 2.2 s") for line in lines)
     assert "pause 1 0 ✘ not all in force and healed" in lines

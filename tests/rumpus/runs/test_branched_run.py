@@ -40,7 +40,8 @@ def settings(**changes):
 
 
 def told(judged, _frames=()):
-    record, history, verdict, _ = judged.judgement
+    record, timeline, verdict = judged.judgement
+    history = timeline.history
     files = sorted(file.name for file in judged.directory.nodes.rglob("*"))
     plan = Path(judged.directory.plan).read_bytes()
     first = next(iter(history)).value

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.checker.verdict import Anomaly, CheckResult, judge
+from rumpus.checker.check import all_kinds
+from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult
 from rumpus.recipes.promises import Promises
-from rumpus.runs.judging import judge_evidence
+from rumpus.runs.judging import judge_laid_out
 from rumpus.workloads.contests.lock import LOCK
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework import judgement
 from tests.checker.recorded import Recorded
 
 
@@ -23,16 +25,14 @@ def judged(monkeypatch):
         recorded.add(5, "control", "info", "host", host)
         found = Anomaly(kind=kind, description="it waits", start=0, end=4_000_000)
 
-        def checks(_evidence):
-            return judge([CheckResult(name="liveness", anomalies=[found])], [])
-
-        monkeypatch.setattr(LOCK, "judge", checks)
-        told = Evidence(
+        result = CheckResult(name="liveness", anomalies=[found], kinds=all_kinds())
+        monkeypatch.setattr(judgement, "findings", lambda *_: [result])
+        told = Timeline(
             history=recorded.history(),
             promises=Promises(prevents=frozenset({kind})),
             **evidence,
         )
-        return judge_evidence(Path("history.jsonl"), LOCK, "fair", told)
+        return judge_laid_out(Path("history.jsonl"), LOCK, "fair", told)[1]
 
     return judge_it
 

@@ -3,7 +3,7 @@
 import time
 import uuid
 
-from rumpus import Anomaly, CheckResult, Evidence, Workload, at_least, operation
+from rumpus import Anomaly, CheckResult, Timeline, Workload, at_least, operation
 
 LIMIT = 2
 
@@ -39,11 +39,11 @@ class LimitsNothing(Limiter):
         return True
 
 
-def _inside(evidence: Evidence, kind: str) -> CheckResult:
+def _inside(timeline: Timeline, kind: str) -> CheckResult:
     """How many clients were inside at once: from the return of enter to the call of leave."""
     result = CheckResult(name="inside")
     inside = set()
-    for op in evidence.history:
+    for op in timeline.history:
         if op.f == "enter" and op.type == "ok" and op.value:
             inside.add(op.process)
             if len(inside) > LIMIT:
@@ -56,13 +56,13 @@ def _inside(evidence: Evidence, kind: str) -> CheckResult:
     return result
 
 
-def over_limit(evidence: Evidence) -> CheckResult:
-    return _inside(evidence, "over-limit")
+def over_limit(timeline: Timeline) -> CheckResult:
+    return _inside(timeline, "over-limit")
 
 
-def stale_beliefs(evidence: Evidence) -> CheckResult:
+def stale_beliefs(timeline: Timeline) -> CheckResult:
     """The same, by a name that rumpus has, and that no recipe promises unless it says so."""
-    return _inside(evidence, "stale-belief")
+    return _inside(timeline, "stale-belief")
 
 
 class Limits(Workload):

@@ -31,7 +31,7 @@ def test_a_wrong_lock_is_found_and_told_and_kept(put_on_trial, tmp_path):
     result = put_on_trial(locks.WrongLock, seeds=20)
     assert (result.valid, result.outcome) == (False, "violation")
     assert "split-brain" in {anomaly.kind for anomaly in result.anomalies}
-    assert result.story[-1].startswith("so: ")
+    assert result.story[0].startswith("split-brain: ")
     assert any("fault: " in line for line in result.story)
     assert any("calls acquire" in line for line in result.story)
     assert "<html" in result.report.read_text()

@@ -7,6 +7,7 @@ import pytest
 from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.script import Client, Rest
@@ -14,7 +15,6 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock, ServiceBlacklistLock
 from rumpus.workloads.contests.breaking import BREAKING, HANG_S, QUICK
-from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import Ending, dry_run, imperfect, perfect
 
@@ -144,7 +144,7 @@ class Truth:
 
 
 def judged(recorded, recipe, truth):
-    evidence = Evidence(
+    evidence = Timeline(
         history=recorded.end(9000).history(),
         promises=recipe.promises,
         truth=truth,
@@ -204,7 +204,7 @@ def test_who_has_not_died_may_not():
 
 
 def test_without_the_servers_logs_nobody_can_tell():
-    evidence = Evidence(history=hanging().end(9000).history(), promises=BlacklistLock.promises)
+    evidence = Timeline(history=hanging().end(9000).history(), promises=BlacklistLock.promises)
     assert BREAKING.judge(evidence).valid == "unknown"
 
 

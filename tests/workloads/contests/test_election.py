@@ -1,8 +1,8 @@
 """Elections: who observes, and whole runs in the simulation."""
 
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.election.contest_election import FairElection
 from rumpus.workloads.contests.election import ELECTION, LEAST_OBSERVATIONS
-from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.workloads.dry_runs import DryRuns
 
@@ -23,7 +23,7 @@ def observed(epoch, count):
         seen = {"epoch": epoch, "name": "c0", "acknowledged": True}
         recorded.add(11 + 2 * number, 2, "ok", "observe", seen)
     history = recorded.end(900).history()
-    return ELECTION.judge(Evidence(history=history, promises=FairElection.promises))
+    return ELECTION.judge(Timeline(history=history, promises=FairElection.promises))
 
 
 def test_observations_take_part_in_the_verdict():

@@ -5,9 +5,9 @@ import pytest
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Asked, Timeline
 from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
 from rumpus.recipes.promises import Promises
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
 
@@ -71,7 +71,7 @@ def known_to_servers(*nodes):
 
 def judge(recorded, workload="lock", recipe=FairLock, **more):
     evidence = {"promises": recipe.promises, "history": recorded.history()} | more
-    return WORKLOADS[workload].judge(Evidence(**evidence))
+    return WORKLOADS[workload].judge(Timeline(**evidence))
 
 
 def kinds(verdict, *, promised=True):
@@ -190,7 +190,7 @@ def test_a_quiet_run_is_inconclusive():
 
 
 def test_faults_that_were_asked_for_and_never_came_are_missed():
-    verdict = judge(final(taking_turns(), 200), kinds=["kill"])
+    verdict = judge(final(taking_turns(), 200), asked=Asked(kinds=["kill"]))
     assert verdict.outcome == "inconclusive"
     assert {
         need.name for check in verdict.checks for need in check.requirements if not need.met
@@ -201,7 +201,7 @@ def test_faults_that_were_asked_for_and_never_came_are_missed():
 
 
 def test_a_plan_by_hand_need_not_change_the_leader():
-    verdict = judge(final(taking_turns(), 200), kinds=["kill"], directed=True)
+    verdict = judge(final(taking_turns(), 200), asked=Asked(kinds=["kill"], directed=True))
     needs = {need.name for check in verdict.checks for need in check.requirements if not need.met}
     assert needs == {"kill: in force, with operations inside, and healed"}
 
@@ -230,9 +230,9 @@ def test_grants_are_drawn_from_the_servers_logs():
     recorded = final(taking_turns(), 200)
 
     def grants(**more):
-        checks = judge(recorded, **more).checks
-        every = [interval for check in checks for interval in check.intervals]
-        return [interval for interval in every if interval.kind == "grant"]
+        timeline = Timeline(recorded.history(), FairLock.promises, **more)
+        bars = WORKLOADS["lock"].lay_out(timeline).bars
+        return [bar for bar in bars if bar.kind == "grant"]
 
     assert grants() == []
     (grant,) = grants(**known_to_servers(life))
@@ -287,7 +287,7 @@ def test_a_call_that_ignores_its_timeout_breaks_a_promise(workload):
         for seconds, kinds in ((2, set()), (9, {"overdue-call"})):
             recorded = Recorded(2).add(1000, 0, "invoke", f, {**value, "timeout": 1.5})
             recorded.add(1000 + 1000 * seconds, 0, "fail", f, {**value, "timeout": 1.5})
-            verdict = WORKLOADS[workload].judge(Evidence(recorded.end(20_000).history(), promises))
+            verdict = WORKLOADS[workload].judge(Timeline(recorded.end(20_000).history(), promises))
             assert {each.kind for each in verdict.anomalies} == kinds
             assert all(each.promised for each in verdict.anomalies)
 
@@ -302,7 +302,7 @@ def test_a_call_that_gives_up_too_early_breaks_a_promise(workload):
         for took, kinds in ((1500, set()), (700, {"early-timeout"})):
             recorded = Recorded(2).add(1000, 0, "invoke", f, {**value, "timeout": 1.5})
             recorded.add(1000 + took, 0, "fail", f, {**value, "timeout": 1.5}, error=TIMED_OUT)
-            verdict = WORKLOADS[workload].judge(Evidence(recorded.end(20_000).history(), promises))
+            verdict = WORKLOADS[workload].judge(Timeline(recorded.end(20_000).history(), promises))
             assert {each.kind for each in verdict.anomalies} == kinds
             assert all(each.promised for each in verdict.anomalies)
 

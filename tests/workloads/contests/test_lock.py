@@ -12,13 +12,15 @@ from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.holds import extract_holds
+from rumpus.checker.timeline.holds import Words, extract_holds
+from rumpus.checker.timeline.timeline import Place
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.workloads.contests.lock import LOCK, WORDS
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import Ending, dry_run
 
@@ -70,7 +72,9 @@ def kinds(result):
 def judge_delay(recorded, *lives, delay=1.0):
     history = recorded.history()
     holds = extract_holds(history, WORDS)
-    return check_lock_delay(history, holds, Truth(lives), CLOCK, PATH, delay)
+    return check_lock_delay(
+        laid_out(history, lock_delay=delay, holds=holds, truth=Truth(lives), clock=CLOCK, path=PATH)
+    )
 
 
 @pytest.mark.parametrize("how", ["expired", "closed"])
@@ -93,7 +97,16 @@ def test_a_grant_that_came_before_the_failure_but_was_told_late_is_not_early():
 
 def test_without_logs_nobody_can_tell_which_holders_failed():
     history = hold(Recorded(), 0, 0, 1, 2).history()
-    result = check_lock_delay(history, extract_holds(history, WORDS), None, None, PATH, 1.0)
+    result = check_lock_delay(
+        laid_out(
+            history,
+            lock_delay=1.0,
+            holds=extract_holds(history, WORDS),
+            truth=None,
+            clock=None,
+            path=PATH,
+        )
+    )
     assert result.unknown
 
 
@@ -131,7 +144,15 @@ def fence(recorded, *tokens):
     ]
     history = recorded.history()
     return check_fence(
-        history, extract_holds(history, WORDS), WORDS.work, Truth(committed=committed), data
+        laid_out(
+            history,
+            words=Words(work=WORDS.work),
+            path=data,
+            line=Place("single", "/l"),
+            holds=extract_holds(history, WORDS),
+            truth=Truth(committed=committed),
+        ),
+        beside="",
     )
 
 
@@ -167,7 +188,9 @@ def verified(recorded, at, valid, *, sequencer="s0"):
 def judge_sequencers(recorded, *lives):
     history = recorded.history()
     holds = extract_holds(history, WORDS)
-    return check_sequencers(history, holds, WORDS, Truth(lives), CLOCK, PATH)
+    return check_sequencers(
+        laid_out(history, holds=holds, words=WORDS, truth=Truth(lives), clock=CLOCK, path=PATH)
+    )
 
 
 @pytest.mark.parametrize(

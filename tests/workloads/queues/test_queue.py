@@ -7,6 +7,7 @@ import pytest
 from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client
@@ -16,7 +17,6 @@ from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
 from rumpus.recipes.queue.fifo_queue import FifoQueue
 from rumpus.recipes.queue.priority_queue import PriorityQueue
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.queues.queue import MOST_TRIES, VIGIL_END_S, VIGIL_SHARE
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
@@ -75,7 +75,7 @@ def final(queue, ms=5000, *, stuck=(), elements=(), nodes=(), claims=False):
 
 def judge(queue, recipe=FifoQueue, workload="queue", **more):
     evidence = {"promises": recipe.promises, "history": queue.history()} | more
-    return WORKLOADS[workload].judge(Evidence(**evidence))
+    return WORKLOADS[workload].judge(Timeline(**evidence))
 
 
 def kinds(verdict):

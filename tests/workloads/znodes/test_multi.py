@@ -1,7 +1,7 @@
 """Transactions of several znodes: the judge on written histories."""
 
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.znodes.multi_write import NAMES, MultiWrite
-from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.znodes.multi import MULTI
 from tests.rumpus.lone_histories import Story
 
@@ -11,7 +11,7 @@ def told(value, version):
 
 
 def kinds(story):
-    evidence = Evidence(history=story.history(), promises=MultiWrite.promises)
+    evidence = Timeline(history=story.history(), promises=MultiWrite.promises)
     return [each.kind for each in MULTI.judge(evidence).anomalies]
 
 

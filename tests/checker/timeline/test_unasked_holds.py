@@ -1,4 +1,4 @@
-from rumpus.checker.exclusion.unasked_holds import unasked_holds
+from rumpus.checker.timeline.unasked_holds import unasked_holds
 from tests.checker.recorded import MS, Recorded
 
 

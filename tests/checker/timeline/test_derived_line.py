@@ -1,10 +1,10 @@
 """Lines of contenders that nobody has declared, derived from what grants made on the servers."""
 
-from rumpus.checker.exclusion.derived_line import DerivedLine, derive_line
 from rumpus.checker.servers.commitment import Commitment
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.derived_line import DerivedLine, derive_line
 from rumpus.checker.timeline.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 

@@ -1,8 +1,8 @@
 """Grants prove that sessions lived, and no more than they prove."""
 
-from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
-from rumpus.checker.exclusion.session_proofs import lives_by_grants
+from rumpus.checker.exclusion.mutual_exclusion import judge_exclusion
 from rumpus.checker.timeline.holds import Words, extract_holds
+from rumpus.checker.timeline.session_proofs import lives_by_grants
 from tests.checker.recorded import Recorded
 
 
@@ -19,7 +19,7 @@ def both_at_once():
 def found(recorded):
     history = recorded.end(90).history()
     holds = extract_holds(history, Words())
-    result = check_exclusion(history, holds, lives_by_grants(holds))
+    result = judge_exclusion(history, holds, lives_by_grants(holds))
     return [anomaly.kind for anomaly in result.anomalies], len(result.unknown)
 
 

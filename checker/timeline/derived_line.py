@@ -60,6 +60,7 @@ class DerivedLine(NamedTuple):
     path: str
     mark: str
     nodes: Mapping[int, str]
+    shared: str = ""
 
 
 def derive_line(
