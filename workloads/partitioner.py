@@ -15,7 +15,6 @@ from rumpus.checker.check import Check
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.exclusion.partitions import check_ownership, check_shares, check_sizes
 from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Timeline
@@ -219,13 +218,15 @@ class PartitionerWorkload(Workload):
 
     def judged_by(self) -> Sequence[Check]:
         """Whether every part has one owner, and the checks of timeouts and shares."""
+        from rumpus.checker.exclusion import partitions  # noqa: PLC0415 - heavy
+
         return [
-            partial(check_shares, parts=PARTS),
+            partial(partitions.check_shares, parts=PARTS),
             check_entitlement,
             check_timeouts,
             check_liveness,
-            partial(check_ownership, parts=PARTS),
-            partial(check_sizes, parts=PARTS),
+            partial(partitions.check_ownership, parts=PARTS),
+            partial(partitions.check_sizes, parts=PARTS),
         ]
 
     needs = (accepted_actions,)

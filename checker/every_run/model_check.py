@@ -1,16 +1,18 @@
-"""Whether a run's operations follow a model (of a register, say), as one check of a verdict."""
+"""Whether a run's operations follow a model (of a register, say), as one check of a verdict.
+
+Clients' processes import this module with their workload, so what decides is imported late.
+"""
 
 from collections.abc import Collection, Hashable
+from typing import TYPE_CHECKING
 
 from rumpus.checker.check import check
-from rumpus.checker.deciders.decide import ModelEntry, decide
-from rumpus.checker.deciders.decision import Budget
-from rumpus.checker.deciders.registry import MODELS
-from rumpus.checker.deciders.table_builder import table_of
-from rumpus.checker.linearizability.own_model import entry_of
-from rumpus.checker.models.model import Model
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+
+if TYPE_CHECKING:
+    from rumpus.checker.deciders.decide import ModelEntry
+    from rumpus.checker.models.model import Model
 
 NOT_LINEARIZABLE = Kind("not-linearizable", "no order of the operations explains all their results")
 DUPLICATE_SEQUENCE = Kind("duplicate-sequence", "one sequence number was given out twice")
@@ -23,7 +25,7 @@ BYTES = 512 << 20
 @check("model", finds=[NOT_LINEARIZABLE, DUPLICATE_SEQUENCE])
 def check_model(
     timeline: Timeline,
-    model: str | type[Model] | ModelEntry,
+    model: "str | type[Model] | ModelEntry",
     anomaly: str,
     *,
     functions: Collection[str] | None = None,
@@ -41,6 +43,12 @@ def check_model(
     Raises:
         WrongOperations: the model does not know a value.
     """
+    from rumpus.checker.deciders.decide import ModelEntry, decide  # noqa: PLC0415 - heavy
+    from rumpus.checker.deciders.decision import Budget  # noqa: PLC0415 - as the others here
+    from rumpus.checker.deciders.registry import MODELS  # noqa: PLC0415
+    from rumpus.checker.deciders.table_builder import table_of  # noqa: PLC0415
+    from rumpus.checker.linearizability.own_model import entry_of  # noqa: PLC0415
+
     history = timeline.history
     entry = model
     if isinstance(entry, str):

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from rumpus.checker.check import check
-from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER
 from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.families.latch_entries import EARLY_ENTRY
 from rumpus.checker.history import History, Operation
@@ -102,7 +101,7 @@ def check_rounds_by_model(timeline: Timeline) -> CheckResult | None:
     calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
     if any(call.outcome == "info" for call in calls):
         return None
-    result = check_model(timeline, DOUBLE_BARRIER, "early-entry", initial=max(1, history.clients))
+    result = check_model(timeline, "double-barrier", "early-entry", initial=max(1, history.clients))
     by_index = {op.index: op for op in history}
     for anomaly in result.anomalies:
         done = [by_index[index] for index in anomaly.ops if by_index[index].type == "ok"]

@@ -7,7 +7,6 @@ from rumpus.checker.check import check
 from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
-from rumpus.checker.znodes.guarantee_models import SESSION_GUARANTEES
 from rumpus.checker.znodes.watch_delivery import LATE_EVENT
 from rumpus.checker.znodes.znode_history import watches_by_connection
 
@@ -23,4 +22,4 @@ def check_late_events(timeline: Timeline, keys: Collection[str]) -> CheckResult 
     if timeline.truth is not None or timeline.foreign:
         return None
     reads = replace(timeline, history=watches_by_connection(timeline.history, keys))
-    return check_model(reads, SESSION_GUARANTEES, "late-event")
+    return check_model(reads, "session-guarantees", "late-event")

@@ -14,7 +14,6 @@ from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.grants import check_grants_told, check_order, check_tokens
 from rumpus.checker.exclusion.herd import check_herd
-from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
 from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, check_exclusion
 from rumpus.checker.exclusion.overdue import check_overdue
 from rumpus.checker.history import Op
@@ -243,6 +242,10 @@ class ContentionWorkload(Workload):
 
     def judged_by(self) -> Sequence[Check]:
         """The checks of every contest, and among them the workload's own ``checks``."""
+        from rumpus.checker.exclusion.holds_by_model import (  # noqa: PLC0415 - heavy
+            check_holds_by_model,
+        )
+
         by_model = partial(check_holds_by_model, model=self.decider, fenced=self.fenced_decider)
         return [
             partial(check_exclusion, tolerance=self.tolerance),

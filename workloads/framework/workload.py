@@ -109,6 +109,19 @@ class Workload(ABC):
     needs: ClassVar[Sequence[Need]] = ()
     expired: ClassVar[str] = "expired sessions"
 
+    def __init_subclass__(cls) -> None:
+        """Refuse a class that judges in a way that nobody asks for.
+
+        Raises:
+            TypeError: it has ``results``, whose checks would silently not be performed.
+        """
+        super().__init_subclass__()
+        if "results" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__}.results is never called: name the checks in `checks`, functions "
+                "of the timeline, or give them in `judged_by`"
+            )
+
     def __init__(self, *, clients: int = 0, path: str = "") -> None:
         """Made by the command line, and again in each client's process.
 
