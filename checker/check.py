@@ -5,8 +5,11 @@ For example::
     EARLY_ENTRY = Kind("early-entry", "a client passed a barrier that was not open yet")
 
     @check("latches", finds=[EARLY_ENTRY], least=[Least(5, "held_up", "waiters held up")])
-    def check_entries(timeline: Timeline) -> Iterator[Anomaly]:
+    def check_entries(timeline: Timeline) -> CheckResult:
         ...
+        return CheckResult(name="latches", anomalies=found, stats={"held_up": held_up})
+
+Where nothing is counted, a function that yields anomalies is enough.
 
 Verdicts, ``rumpus list``, the pages of promises and ``results.json`` follow from the declaration.
 A workload names its checks in ``checks``. Where one takes more arguments than the timeline, they
@@ -37,7 +40,8 @@ class Least:
 
     Args:
         number: the least count.
-        stat: the count's name among the check's ``stats``; no need if its value is None (unknown).
+        stat: the count's name among the check's ``stats``. Nothing is needed if its value is None
+            (unknown), or if the check does not apply.
         what: what the counted things are called in the report.
     """
 
@@ -72,8 +76,8 @@ def check(
         name: its name in results.
         finds: the kinds of anomaly that it can find.
         least: what must have happened, or the run is inconclusive.
-        unless: names of checks; if one of them has found an anomaly this one is left out, because
-            it would only say the same again.
+        unless: names of checks; if one of them has found any anomaly this one is left out: what it
+            would say is the same, or explained by that.
     """
 
     def declare(function: Made) -> Made:
@@ -110,15 +114,16 @@ def perform(
     if isinstance(found, CheckResult):
         result = found
     else:
-        result = CheckResult(name=declared.name, anomalies=list(found))
+        name = declared.name or getattr(function, "__name__", "check").strip("_")
+        result = CheckResult(name=name, anomalies=list(found))
     result.kinds = {**{kind.name: kind for kind in declared.finds}, **result.kinds}
     return result
 
 
 @cache
-def declared_checks() -> dict[str, Declaration]:
-    """Every check of rumpus by its name. All modules of checks are imported."""
-    found = {}
+def declared_checks() -> list[Declaration]:
+    """Every check of rumpus. All modules of checks are imported."""
+    found: dict[int, Declaration] = {}
     for package in PACKAGES:
         for path in sorted((Path(__file__).parent / package).glob("*.py")):
             # `__import__` and not `importlib`: a simulated process has its own copies of modules.
@@ -126,11 +131,19 @@ def declared_checks() -> dict[str, Declaration]:
             for value in vars(module).values():
                 declared = getattr(value, "declared", None)
                 if isinstance(declared, Declaration):
-                    found[declared.name] = declared
-    return found
+                    found[id(declared)] = declared
+    return list(found.values())
 
 
 @cache
 def all_kinds() -> dict[str, Kind]:
-    """Every kind of anomaly that a check of rumpus can find, by name."""
-    return {kind.name: kind for declared in declared_checks().values() for kind in declared.finds}
+    """Every kind of anomaly that a check of rumpus can find, by name.
+
+    Raises:
+        ValueError: two checks mean different things by one name.
+    """
+    found: dict[str, Kind] = {}
+    for kind in (kind for declared in declared_checks() for kind in declared.finds):
+        if found.setdefault(kind.name, kind) != kind:
+            raise ValueError(f"two checks mean different things by {kind.name}")
+    return found

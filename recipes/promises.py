@@ -1,7 +1,8 @@
 """What a recipe promises, as data.
 
 If the checker sees an anomaly that a recipe promises to prevent, that is a violation. Any other
-anomaly is a hazard: it is counted and shown. ``checker.verdict`` defines the anomalies' names.
+anomaly is a hazard: it is counted and shown. The checks (``checker.check``) declare the names of
+anomalies.
 """
 
 from collections.abc import Set as AbstractSet

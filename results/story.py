@@ -64,7 +64,7 @@ _SAID_OF_SESSIONS: Final = {
     "closed": "closes its session",
 }
 _WEIGHTS: Final = {"paused": 1, "exited": 1, "lost": 1, "doubts": 2, "believes": 2, "resumed": 2}
-"""How much what is recorded of a client matters: less is more."""
+"""What is recorded of a client: the lowest is told first."""
 
 _HOW: Final = {
     "created": "creates {kind} {name}",
@@ -168,8 +168,6 @@ class _Teller:
         yield from self._of_sessions()
         yield from self._of_faults()
 
-    # -- which znodes it is about --
-
     def _contested(self) -> list[Change]:
         """What happened to the znodes that the anomaly is about, until it was over."""
         znodes = self._timeline.znodes
@@ -272,8 +270,6 @@ class _Teller:
             and made.time <= until
             and (gone is None or gone.time >= time - BEFORE_NS // 3)
         }
-
-    # -- what is told --
 
     def _of_change(self, change: Change) -> _Event:
         name = _short(change.path)

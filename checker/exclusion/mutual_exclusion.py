@@ -142,6 +142,7 @@ def check_exclusion(timeline: Timeline, tolerance: int = TOLERANCE_NS) -> CheckR
         timeline: the run.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
     """
+    # Without logs, later grants still prove that sessions lived; but not how many expired.
     result = _exclusion_of(timeline, timeline.lives, tolerance)
     if timeline.servers is None:
         result.stats["expiries_while_holding"] = None

@@ -179,6 +179,11 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
     """
     history, words, members = timeline.history, timeline.words, timeline.part(members_at_once)
     result = CheckResult(name="sizes")
+    if members is None and timeline.logs is not None:
+        result.unjudged.append(
+            "whether a share was too small (partial-share): the servers' logs have gaps, or nobody "
+            "says which znodes are the parts' locks (`line`)"
+        )
     sizes = []
     for operation in history.operations():
         call, done = operation

@@ -12,7 +12,13 @@ from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.clock import WallClock
 
 SLACK_NS = 1_000_000
-"""Servers stamp whole milliseconds: a change came so much later than its time says, or less."""
+"""Servers stamp whole milliseconds: a change happened up to this long after its time."""
+
+
+_TOUCHING = 4
+"""How many operations of one client may touch a millisecond."""
+
+_NEXT = 8
 
 
 class Change(NamedTuple):
@@ -53,7 +59,9 @@ class Calls:
         """
         calls = self._calls.get(client, [])
         place = bisect_right(calls, time + within, key=lambda call: call.invoke.time)
-        return [call for call in calls[max(0, place - 4) : place] if _returned(call) >= time]
+        return [
+            call for call in calls[max(0, place - _TOUCHING) : place] if _returned(call) >= time
+        ]
 
     def before(self, client: int, time: int) -> Operation | None:
         """The last operation that a client had called before a time."""
@@ -65,7 +73,7 @@ class Calls:
         """The next operations that a client called after a time."""
         calls = self._calls.get(client, [])
         place = bisect_right(calls, time, key=lambda call: call.invoke.time)
-        return calls[place : place + 8]
+        return calls[place : place + _NEXT]
 
 
 def _returned(call: Operation) -> int:
@@ -78,7 +86,7 @@ def changes_of(
     """Path -> what happened to the znode, in the order of the servers. O(n log n)."""
     clients = history.clients_of_sessions()
     found: dict[str, list[Change]] = defaultdict(list)
-    unsure: list[tuple[Change, tuple[Operation, ...]]] = []
+    candidates: list[tuple[Change, tuple[Operation, ...]]] = []
     usual: Counter[tuple[str, str]] = Counter()
     for each in heapq.merge(_lives(truth), _writes(truth), key=lambda each: each.zxid):
         time, client = clock.monotonic(each.time), clients.get(each.session)
@@ -88,8 +96,8 @@ def changes_of(
             open_then = tuple(calls.about(client, time, SLACK_NS))
             if len(open_then) == 1:
                 usual[each.how, open_then[0].invoke.f] += 1
-        unsure.append((change, open_then))
-    for change, open_then in unsure:
+        candidates.append((change, open_then))
+    for change, open_then in candidates:
         # Of two operations in one millisecond, the one that most often makes such changes.
         call = max(open_then, key=lambda call: usual[change.how, call.invoke.f], default=None)
         # A time in ms may lie before the call.

@@ -2,15 +2,14 @@
 
 Checks, story, pictures and figures read a ``Timeline``. Each part is worked out once, when it is
 first asked for, and costs time and memory linear in the records (times a logarithm where they have
-to be sorted). A part that cannot be known is absent: its value is None, and ``absent`` has the
-reason. A verdict that needs an absent part is unknown.
+to be sorted). A part that cannot be known is None; a check that needs it says so.
 
 For example::
 
     timeline.holds        # who was granted the lock when, and believed it until when
     timeline.servers      # which session owned it by the servers' logs
     timeline.faults       # which fault was in force when
-    timeline.calm         # when something was in a client's way
+    timeline.disturbances # when something was in a client's way
 
 Clocks: times are nanoseconds on the run's clock; the servers' milliseconds since 1970 are mapped to
 it by ``clock``.
@@ -176,8 +175,6 @@ class Timeline:
         self.__dict__.update(parts)
         return self
 
-    # -- what clients did --
-
     @cached_property
     def holds(self) -> list[Hold]:
         """All holds in order of grant.
@@ -220,8 +217,6 @@ class Timeline:
             if owner.start < self.history.end
         ]
 
-    # -- what was in their way --
-
     @cached_property
     def faults(self) -> list[FaultWindow]:
         """The faults in order of their beginning."""
@@ -235,8 +230,6 @@ class Timeline:
     def end_of(self, fault: FaultWindow) -> int:
         """When a fault was over: at the end of the run if it was never healed."""
         return self.history.end if fault.ended is None else fault.ended
-
-    # -- what the servers granted --
 
     @cached_property
     def servers(self) -> ServerView | None:
@@ -335,8 +328,6 @@ class Timeline:
             made[build] = build(self)
         found: Part = made[build]
         return found
-
-    # -- figures of the whole run --
 
     @cached_property
     def expiries(self) -> int:

@@ -66,7 +66,7 @@ def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
         least += [
             Requirement(need.what, need.number, count)
             for need in declaration(each).least
-            if (count := found.stats[need.stat]) is not None
+            if (count := _stat(found, need.stat)) is not None
         ]
     happened = [need(timeline.history, results) for need in workload.needs]
     exercise = check_exercise(
@@ -78,6 +78,13 @@ def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
     )
     errors = perform(check_errors, timeline, results)
     return [*results, *([errors] if errors is not None else []), exercise]
+
+
+def _stat(result: CheckResult, name: str) -> int | None:
+    if name not in result.stats:
+        raise LookupError(f"the check {result.name!r} does not count {name!r}, which it needs")
+    count: int | None = result.stats[name]
+    return count
 
 
 def _name_kinds(workload: Family, timeline: Timeline, result: CheckResult, *, own: bool) -> None:
