@@ -85,7 +85,7 @@ def check_shares(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
     """Judge every part of the whole set by itself."""
     history, words, line = timeline.history, timeline.words, timeline.line
     every = holds_of_parts(history, words)
-    handovers = expiries = 0
+    handovers = expiries = tokens = 0
     shares = CheckResult(name="shares")
     for part in parts:
         holds = every.get(part, [])
@@ -110,11 +110,14 @@ def check_shares(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
         if view is not None:
             expiries += len(expired_while_holding(holds, view))
         if timeline.promises.tokens:
-            shares.anomalies += judge_tokens(history, holds).anomalies
+            judged = judge_tokens(history, holds)
+            shares.anomalies += judged.anomalies
+            tokens += judged.stats["tokens"]
     shares.stats = {
         "holds": sum(map(len, every.values())),
         "handovers": handovers,
         "expiries_while_holding": expiries,
+        "tokens": tokens,
     }
     return shares
 

@@ -404,12 +404,11 @@ def expired_shares(run):
 
 counts("partitioner", "shares", "expiries_while_holding")(expired_shares)
 counts("partitioner", "exercise", "expiries while holding")(expired_shares)
-for letter in "abcdefg":
-    counts("partitioner", f"tokens of {letter}", "tokens")(
-        lambda run, part=letter: sum(
-            answer["token"] is not None for _, answer in shares(run).get(part, ())
-        )
+counts("partitioner", "shares", "tokens")(
+    lambda run: sum(
+        answer["token"] is not None for grants in shares(run).values() for _, answer in grants
     )
+)
 
 
 @counts("partitioner", "sizes", "shares")
