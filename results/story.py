@@ -139,9 +139,16 @@ class _Teller:
         self._named_clients = {*anomaly.clients, *(owners[each] for each in sessions)}
         self._clients = {*self._named_clients, *map(history.caller, self._calls)}
         self._changes = self._contested()
+        self._standing = [
+            made
+            for path in sorted({each.path for each in self._changes})
+            for made, gone in _lives(self._timeline.znodes[path])
+            if self._stood(made, gone)
+        ]
         self._related = self._calls_of_the_same()
         self._clients |= {each.client for each in self._changes if each.client is not None}
         begun = [self._start, *(call.invoke.time for call in self._calls)]
+        begun += [made.time for made in self._standing]
         self._since = min(begun) - BEFORE_NS
 
     def distance(self, time: int) -> int:
@@ -184,11 +191,20 @@ class _Teller:
             found += [each for each in lately if each.how != "written" or each in near]
         return found
 
-    def _likely(self, path: str) -> tuple[bool, int]:
-        """Znodes that others made come first: the anomaly's clients may have waited for them."""
+    def _likely(self, path: str) -> tuple[bool, bool, int]:
+        """Znodes that stood all the time come first, then those that others made.
+
+        The anomaly's clients may have waited for them.
+        """
         changes = self._timeline.znodes[path]
         own = all(each.client in self._named_clients for each in changes)
-        return own, min(self.distance(each.time) for each in changes)
+        stood = any(self._stood(*life) for life in _lives(changes))
+        return not stood, own, min(self.distance(each.time) for each in changes)
+
+    def _stood(self, made: Change, gone: Change | None) -> bool:
+        """Whether a znode was there from before an anomaly that lasted until it was over."""
+        lasted = self._start < self._until
+        return lasted and made.time < self._start and (gone is None or gone.time >= self._until)
 
     def _changes_named(self) -> list[Change]:
         """The changes whose zxids its words name."""
@@ -249,6 +265,7 @@ class _Teller:
         A client that should have noticed a change, or removed what it had made, did not then.
         """
         calls = self._timeline.calls
+        yield from [made.call for made in self._standing if made.call is not None]
         near = sorted(self._changes, key=lambda change: self.distance(change.time))
         for change in near[:MOST_RELATED]:
             if change.client not in self._named_clients:
@@ -279,7 +296,10 @@ class _Teller:
         what = _HOW[change.how].format(kind=kind, name=name, data=data)
         own = change.owner == change.session or change.how in ("created", "written")
         strange = change.client not in self._anomaly.clients or not own
-        weight = 0 if strange else 2 if change.how in ("created", "written") else 1
+        if change in self._standing:
+            weight = -1
+        else:
+            weight = 0 if strange else 2 if change.how in ("created", "written") else 1
         if change.how in ("reaped", "unlogged"):
             return _Event(change.time, 0, f"servers: node {what}")
         call = change.call
@@ -353,7 +373,9 @@ class _Teller:
                 continue
             name = f"{fault.kind} {', '.join(fault.targets)}".strip()
             how = f" ({fault.how})" if fault.how else ""
-            yield _Event(fault.in_force or fault.begun, 1, f"fault: {name}{how}")
+            hit = {f"c{client}" for client in self._named_clients}
+            weight = 1 if hit.isdisjoint(fault.targets) else 0
+            yield _Event(fault.in_force or fault.begun, weight, f"fault: {name}{how}")
             if fault.ended is not None and fault.ended <= self._until:
                 yield _Event(fault.ended, 3, f"healed: {name}")
 

@@ -238,7 +238,7 @@ def harmless_page(sample):
 
 def page(sample, text):
     report = Report(sample, text)
-    parts = report.record, report.history, report.verdict, report.results
+    parts = report.record, report.timeline, report.verdict, report.results
     return render_report(*parts, filled(Likelihood, text))
 
 

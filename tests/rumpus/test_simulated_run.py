@@ -107,7 +107,7 @@ def test_what_a_server_lacks_is_a_violation_of_the_servers_in_every_family(
     assert (answer.code, document["blamed"]) == (1, "servers")
     (loss,) = [each for each in document["anomalies"] if each["kind"] == "lost-transaction"]
     assert loss["promised"]
-    assert "n4 never got" in document["story"][-1]
+    assert "n4 never got" in document["story"][0]
     sound = json.loads(rumpus(*words).out)
     kinds = {each["kind"] for each in sound["anomalies"]}
     assert not kinds & {"lost-transaction", "diverged-servers", "latent-divergence"}

@@ -61,7 +61,7 @@ def test_a_kind_that_nobody_declares_cannot_be_promised(tmp_path):
 
 def test_nothing_has_to_have_happened_that_it_did_not_ask_for(tmp_path):
     """Neither expired sessions nor another leader, whatever the faults are."""
-    faults = {"nemesis": ["client-partition", "partition"], "session_timeout": 20.0}
+    faults = {"nemesis": ["client-partition", "partition"], "session_timeout": 10.0}
     result = trial(limits.Limits, "limiter", tmp_path, keep=True, **{**faults, "time_limit": 8.0})
     assert result.outcome == "valid", str(result)
     needed = json.loads((result.runs[0].directory / "results.json").read_text())["requirements"]
