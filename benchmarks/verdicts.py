@@ -90,16 +90,8 @@ def tasks(*, docker: bool) -> Iterator[tuple[str, TrialTask]]:
     if docker:
         for family, *recipes in map(str.split, ON_DOCKER.strip().splitlines()):
             for number, recipe in enumerate(recipes):
-                settings = RunSettings(
-                    argv=[],
-                    workload=family,
-                    recipe=recipe,
-                    ensemble="docker",
-                    time_limit=DOCKER_S,
-                    nemesis_interval=5.0,
-                    seed=number,
-                )
-                yield f"docker/{family}/{recipe}", TrialTask(settings=settings)
+                usual = {"nemesis_interval": 5.0, "time_limit": DOCKER_S, "seed": number}
+                yield f"docker/{family}/{recipe}", _run(family, recipe, "docker", **usual)
         return
     for path in sorted(CASES.rglob("*.case.json")):
         name = path.relative_to(CASES).as_posix().removesuffix(".case.json")
@@ -107,15 +99,13 @@ def tasks(*, docker: bool) -> Iterator[tuple[str, TrialTask]]:
     for family, workload in WORKLOADS.items():
         for recipe, entry in workload.catalogue.items():
             if not entry.faulty:
-                settings = RunSettings(
-                    argv=[],
-                    workload=family,
-                    recipe=recipe,
-                    ensemble="sim",
-                    time_limit=SIM_S,
-                    seed=1,
-                )
-                yield f"sound/{family}/{recipe}", TrialTask(settings=settings)
+                usual = {"time_limit": SIM_S, "seed": 1}
+                yield f"sound/{family}/{recipe}", _run(family, recipe, "sim", **usual)
+
+
+def _run(workload: str, recipe: str, ensemble: str, **more: Any) -> TrialTask:
+    given = {"workload": workload, "recipe": recipe, "ensemble": ensemble, **more}
+    return TrialTask(settings=RunSettings(argv=[], **given))
 
 
 def perform(place: Path, named: tuple[str, TrialTask]) -> str:

@@ -2,18 +2,21 @@
 
 The story goes backwards from an anomaly along its causes:
 
-- what the anomaly cites: its calls, and the znodes that these or its words name (a path, an
-  element, the key of a transaction). If they name none, the znodes of its clients and of those that
-  owned at that time;
+- what the anomaly cites: its calls, and the znodes that its words or these calls name (a zxid, a
+  path, an element, the key of a transaction). If they name none, the znodes of contenders that were
+  there or had just gone: its clients may have waited for them;
 - whose request created, overwrote or deleted each of these, in which call: that client is part of
   the story, though the anomaly may not name it;
+- what other calls were about the same key, and what the anomaly's clients did meanwhile;
 - who was told of that by a watch;
 - when the sessions of all these clients ended, and when they learned it; when their processes stood
   still;
 - the faults that touched one of these clients, or a server while one of them was cut off.
 
-Of more lines than ``MOST_LINES`` the ones nearest to the anomaly are told, those that change a
-contested znode first.
+Of more lines than ``MOST_LINES`` those of the least weight are told, and of equal ones those that
+are nearest to the anomaly. The least weight has a znode that stood all the time, for example the
+one that everybody waits for in a deadlock; then come changes by clients that the anomaly does not
+name.
 """
 
 import re
@@ -277,7 +280,7 @@ class _Teller:
                 yield from [call for call in later if call.invoke.f == words.release][:1]
 
     def _held(self) -> set[str]:
-        """The ephemeral znodes that were there when it began, or had just gone: others may wait."""
+        """Contenders' znodes that were there when it began, or had just gone: others may wait."""
         time, until = self._start, self._until
         return {
             path
@@ -434,8 +437,8 @@ def _is_called(path: str, changes: Iterable[Change], words: set[str]) -> bool:
     """Whether one of these words is a part of a znode's path, or all of its data."""
     if not words.isdisjoint(_WORD.findall(path)):
         return True
-    return any(each.data is not None and each.data.decode(errors="replace") in words
-               for each in changes)  # fmt: skip
+    texts = (each.data.decode(errors="replace") for each in changes if each.data is not None)
+    return any(text in words for text in texts)
 
 
 def _short(path: str) -> str:
