@@ -1,4 +1,4 @@
-"""Mutual exclusion on three timelines: what servers granted, what clients believed, what they did.
+"""Mutual exclusion, by what servers granted, what clients believed, and what they did.
 
 Two holds of different clients conflict where their beliefs overlap, unless both are shared. Of a
 semaphore with n permits, n + 1 holds conflict where their beliefs overlap. The kind of anomaly

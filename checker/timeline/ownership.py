@@ -47,7 +47,7 @@ class Ownership:
 
 @dataclass(frozen=True)
 class ServerView:
-    """The server's timeline as the checkers need it.
+    """Who owned by the servers' logs, as the checks need it.
 
     ``ends`` has an entry for every session that ended; ``known`` is every session of which
     the logs tell whether and when it ended. ``doubts``: session -> spans (ns, in order) in which

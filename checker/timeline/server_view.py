@@ -1,4 +1,4 @@
-"""Building the server's timeline from its logs: which node owned when, when sessions ended."""
+"""Who owned by the servers' logs: which node owned when, when sessions ended."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def server_view(
     shared: str = "",
     permits: int = 1,
 ) -> ServerView:
-    """The server's timeline for one line of contenders.
+    """Who owned in one line of contenders, by the servers' logs.
 
     Args:
         truth: what was committed.
