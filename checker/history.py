@@ -39,6 +39,7 @@ control   ``f`` is ``test`` (first record of a run: what was run), ``phase``,
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, overload
 
 import msgspec
@@ -158,9 +159,14 @@ class History(Sequence[Op]):
         """The client that ran a process."""
         return process % self.clients if self.clients else process
 
-    def caller(self, operation: Operation) -> int:
-        """The client that called an operation."""
-        return self.client_of(int(operation.invoke.process))
+    def caller(self, call: "Op | Operation") -> int:
+        """The client of an operation, or of one of a client's records.
+
+        Raises:
+            ValueError: the record is not a client's.
+        """
+        op = call.invoke if isinstance(call, Operation) else call
+        return self.client_of(int(op.process))
 
     def clients_of_sessions(self) -> dict[str, int]:
         """Session (hexadecimal) -> its client, for every session that the records name."""
@@ -237,6 +243,12 @@ class History(Sequence[Op]):
     def end(self) -> int:
         """Time of the last record, 0 if there is none."""
         return self._ops[-1].time if self._ops else 0
+
+
+@lru_cache(4096)
+def session_hex(session: int) -> str:
+    """A session id as ZooKeeper and the records write it: ``0x``, and the unsigned number."""
+    return f"0x{session & 0xFFFF_FFFF_FFFF_FFFF:x}"
 
 
 def load_began(history: History, time_limit: float) -> int | None:

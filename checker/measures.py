@@ -283,7 +283,7 @@ class _Waiting:
         self._returned: dict[int, list[int]] = {}
         for call, done in history.operations():
             if call.f == f:
-                client = history.client_of(int(call.process))
+                client = history.caller(call)
                 self._called.setdefault(client, []).append(call.time)
                 self._returned.setdefault(client, []).append(_time(done, history.end))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links

@@ -23,7 +23,7 @@ from rumpus.checker.families.barrier_rounds import (
     check_rounds_by_model,
     count_rounds,
 )
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Place, Timeline
 from rumpus.harness.clients.client_body import ClientContext

@@ -15,7 +15,7 @@ from rumpus.checker.check import Check
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult

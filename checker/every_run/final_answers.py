@@ -44,7 +44,7 @@ def check_final_answers(
         if not asked(call.f, call.value):
             continue
         latest = (call.f, msgspec.json.encode(call.value))
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         tries.setdefault((client, latest), []).append(operation)
     phase.asked.observed = len({client for client, _ in tries})
     phase.was_cut_short()

@@ -78,7 +78,7 @@ def check_timeouts(timeline: Timeline, grace: float = USUAL_GRACE_S) -> CheckRes
         timed += 1
         due = call.time + round(timeout * 1e9)
         end = done.time if done is not None else history.end
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         if end <= due:
             took = end - call.time
             if (

@@ -272,7 +272,7 @@ def _written(
             continue
         if told in first and first[told] - CLOCK_SLACK_NS <= done.time:
             continue
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         what = (
             f"c{client} was told by {at(history, done.time)} that its epoch "
             f"{told} is acknowledged, but there was no such node by then"

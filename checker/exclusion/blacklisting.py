@@ -138,7 +138,7 @@ def within_hang(timeline: Timeline, named: Sequence[Blacklisting]) -> int:
     holding: dict[int, str] = {}
     count = 0
     for call, done in history.operations():
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         if done is not None and done.type == "ok" and isinstance(done.value, dict):
             node = done.value.get("node")
             if call.f == "acquire" and node is not None:

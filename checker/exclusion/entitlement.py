@@ -68,7 +68,7 @@ def check_entitlement(
         call, done = operation
         if call.f != words.acquire or done is None:
             continue
-        hold = known.hold_at(history.client_of(int(call.process)), call.time)
+        hold = known.hold_at(history.caller(call), call.time)
         if hold is None or not any(start <= call.time < end for start, end in hold.beliefs):
             continue
         again += 1

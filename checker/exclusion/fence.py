@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from rumpus.checker.check import check
 from rumpus.checker.exclusion.mutual_exclusion import STALE_ACTION
 from rumpus.checker.exclusion.sequencers import REFUSED_SEQUENCER
-from rumpus.checker.history import History
+from rumpus.checker.history import History, session_hex
 from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult

@@ -58,7 +58,7 @@ def check_leader_sights(
         wrong = known.contradiction(call, done)
         if wrong is None:
             continue
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         what = f"c{client} asked at {at(history, call.time)} and was told {wrong.words}"
         if not (wrong.certain and clock.steady) or truth.reasons:
             result.unknown.append(f"{what}; the servers' logs do not prove it")

@@ -46,7 +46,7 @@ def check_overdue(timeline: Timeline, bound: int = BOUND_NS) -> CheckResult:
         call, done = operation
         if call.f != words.acquire:
             continue
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         returned = done.time if done is not None else history.end
         for owner in turns[client]:
             if not call.time - CLOCK_SLACK_NS <= owner.created <= returned:

@@ -55,7 +55,7 @@ def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
     asked: dict[int, list[int]] = defaultdict(list)
     for operation in history.operations():
         if operation.invoke.f == words.acquire:
-            asked[history.client_of(int(operation.invoke.process))].append(operation.invoke.time)
+            asked[history.caller(operation)].append(operation.invoke.time)
     found: dict[str, list[Hold]] = defaultdict(list)
     for whole in extract_holds(history, words):
         again = asked[whole.client]
@@ -200,7 +200,7 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
         least = len(parts) // max(1, at_most)
         if own >= least:
             continue
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         result.anomalies.append(
             anomaly_of(
                 history,
@@ -231,7 +231,7 @@ def check_ownership(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
     leaving: dict[int, bool] = {}
     for operation in phase.operations:
         call = operation.invoke
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         if call.f == "leave":
             leaving[client] = leaving.get(client, False) or operation.outcome == "ok"
         elif call.f == "own" and operation.outcome == "ok":

@@ -143,7 +143,7 @@ def check_told_removals(timeline: Timeline, free: str) -> CheckResult | None:
         if call.f != free or done is None or done.type != "ok" or not done.value["removed"]:
             continue
         told += 1
-        node, client = done.value["node"], history.client_of(int(call.process))
+        node, client = done.value["node"], history.caller(call)
         first, last = call.time - CLOCK_SLACK_NS, done.time + CLOCK_SLACK_NS
         if any(first <= time <= last for time in removed.get((node, client), ())):
             continue

@@ -70,7 +70,7 @@ def check_revocations(timeline: Timeline, patience: int) -> CheckResult:
                     f"the last {(done.time - since) / 1e9:.1f} s"
                 ),
                 ops=[grant.index, call.index, request.index, done.index],
-                clients=sorted({client, history.client_of(int(request.process))}),
+                clients=sorted({client, history.caller(request)}),
                 start=since,
                 end=done.time,
                 length_ms=(done.time - since) / 1e6,

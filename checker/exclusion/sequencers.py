@@ -115,7 +115,7 @@ def _wrong(history: History, operation: Operation, stand: _Stand, kind: str) -> 
     assert done is not None, "only answers are judged"
     hold, stale = stand.hold, kind == "stale-sequencer"
     end = (stand.at_most if stale else stand.at_least) - history.start
-    verifier = history.client_of(int(call.process))
+    verifier = history.caller(call)
     return Anomaly(
         kind=kind,
         description=(

@@ -18,8 +18,7 @@ from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.check import Least, check
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE, check_model
-from rumpus.checker.history import History, Operation
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import History, Operation, session_hex
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
@@ -183,7 +182,7 @@ def check_votes(timeline: Timeline) -> CheckResult:
         call = operation.invoke
         if call.f != "vote" or operation.outcome != "ok":
             continue
-        site = f"c{history.client_of(int(call.process))}"
+        site = f"c{history.caller(call)}"
         found = (standing or {}).get((call.value["key"], site))
         if found is None:
             continue

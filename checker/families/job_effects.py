@@ -110,7 +110,7 @@ def check_job_effects(timeline: Timeline) -> CheckResult:
                 _anomaly(
                     history,
                     "unnotified-submitter",
-                    f"{key} was done, but its submitter c{history.client_of(int(done.process))} "
+                    f"{key} was done, but its submitter c{history.caller(done)} "
                     "did not learn of it with every fault healed",
                     submitted.get(key),
                     done,
@@ -143,7 +143,7 @@ def _denials(
         _anomaly(
             history,
             "denied-job",
-            f"c{history.client_of(int(done.process))} was told that there was no job {key}, "
+            f"c{history.caller(done)} was told that there was no job {key}, "
             "although it had been submitted before",
             submission,
             done,
@@ -181,8 +181,7 @@ def _false_completions(
         _anomaly(
             history,
             "false-completion",
-            f"c{history.client_of(int(done.process))} was told that {key} was done, but it never "
-            "had its effect",
+            f"c{history.caller(done)} was told that {key} was done, but it never had its effect",
             submitted.get(key),
             done,
         )
@@ -205,7 +204,7 @@ def _done_by_others(
     found = []
     for done in filter(None, map(_ok, operations)):
         if done.f == "complete" and not done.value["undone"]:
-            said = f"c{history.client_of(int(done.process))}"
+            said = f"c{history.caller(done)}"
         elif done.f == "await" and done.value.get("result"):
             said = done.value["result"]
         else:
@@ -219,8 +218,7 @@ def _done_by_others(
             _anomaly(
                 history,
                 "false-completion",
-                f"c{history.client_of(int(done.process))} was told that {said} had done {key}, but "
-                f"it was {others}",
+                f"c{history.caller(done)} was told that {said} had done {key}, but it was {others}",
                 submitted.get(key),
                 done,
             )
@@ -245,7 +243,7 @@ def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) 
         for call, done in sorted(own, key=lambda claim: claim[1].time):
             token = done.value["token"]
             other = holders.setdefault(token, done)
-            if history.client_of(int(other.process)) == history.client_of(int(done.process)):
+            if history.caller(other) == history.caller(done):
                 other = done
             if highest is not None and token < highest.value["token"] and highest.time < call.time:
                 other = highest
@@ -257,12 +255,12 @@ def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) 
                 Anomaly(
                     kind="token-regression",
                     description=(
-                        f"c{history.client_of(int(done.process))} claimed {key} with token {token} "
-                        f"after c{history.client_of(int(other.process))} had claimed it with "
+                        f"c{history.caller(done)} claimed {key} with token {token} "
+                        f"after c{history.caller(other)} had claimed it with "
                         f"{other.value['token']}"
                     ),
                     ops=sorted({other.index, call.index, done.index}),
-                    clients=sorted({history.client_of(int(op.process)) for op in (other, done)}),
+                    clients=sorted({history.caller(op) for op in (other, done)}),
                     start=other.time,
                     end=done.time,
                 )

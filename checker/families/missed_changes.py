@@ -76,7 +76,7 @@ def check_missed_changes(
                 result.anomalies.append(_false_event(history, operation))
         if done.type != "fail" or done.error != "timed out":
             continue
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         since = done.time - bound
         own = changes.get(client, [])
         quiet = bisect_left(own, since) == bisect_right(own, done.time)

@@ -13,9 +13,10 @@ from typing import Literal
 
 import msgspec
 
+from rumpus.checker.history import session_hex
 from rumpus.checker.servers.commitment import Commitment, decide
 from rumpus.checker.servers.node_files import NodeFiles, epoch
-from rumpus.checker.servers.txnlog import Txn, session_hex
+from rumpus.checker.servers.txnlog import Txn
 
 TRUE_TIMES = "true-times.json"
 """Name of a JSON file beside the servers' directories: zxid -> true time in ms since 1970.

@@ -68,7 +68,7 @@ class CorruptLog(ValueError):  # noqa: N818 - says what the file is
 class Txn(msgspec.Struct, frozen=True, gc=False):
     """One transaction as proposed by a leader.
 
-    ``session`` is ZooKeeper's signed 64-bit id (`session_hex` formats it), and ``cxid`` the
+    ``session`` is ZooKeeper's signed 64-bit id (`history.session_hex` formats it), and ``cxid`` the
     client's request number; either is 0 if a server acted by itself. ``time_ms`` is the
     leader's wall clock in milliseconds since 1970. ``name`` is the type in words: create,
     create2, createContainer, createTTL, delete, deleteContainer, setData, reconfig, setACL,
@@ -147,12 +147,6 @@ class LogFile(msgspec.Struct, frozen=True):
     txns: tuple[Txn, ...]
     end: End
     offset: int
-
-
-@lru_cache(4096)
-def session_hex(session: int) -> str:
-    """A session id as ZooKeeper prints it: ``0x`` and the unsigned number in hex."""
-    return f"0x{session & 0xFFFF_FFFF_FFFF_FFFF:x}"
 
 
 def parse_log(data: bytes, name: str = "", known: Known | None = None) -> LogFile:

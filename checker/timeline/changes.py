@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from rumpus.checker.history import History, Operation
+from rumpus.checker.history import History, Operation, session_hex
 from rumpus.checker.servers.server_truth import Ending, ServerTruth
-from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.clock import WallClock
 
 SLACK_NS = 1_000_000

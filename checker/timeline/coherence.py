@@ -14,9 +14,8 @@ from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from rumpus.checker.history import History, Op
+from rumpus.checker.history import History, Op, session_hex
 from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.clock import WallClock
 
 TOLERANCE_NS = 50_000_000

@@ -9,8 +9,8 @@ leases of a majority do.
 
 from collections.abc import Sequence
 
+from rumpus.checker.history import session_hex
 from rumpus.checker.servers.lease_log import FOR_EVER, Lease
-from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.ownership import ServerView, SessionEnd
 

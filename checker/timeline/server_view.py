@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import accumulate, groupby
 
+from rumpus.checker.history import session_hex
 from rumpus.checker.servers.node_files import epoch
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife, touched
-from rumpus.checker.servers.txnlog import Txn, session_hex
+from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.ownership import (
     CLOCK_SLACK_NS,

@@ -90,7 +90,7 @@ def check_access(timeline: Timeline, user: Callable[[int], str]) -> CheckResult:
         node = nodes.get(call.value["name"])
         if node is None or (done.type == "fail" and done.error != NO_AUTHORITY):
             continue
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         of_child = "child" in call.value and call.f in ("read", "list")
         lists = [[(31, "world", "anyone")]] if of_child else _in_force(history, node, pair, users)
         allowed = [_permits(acl, needed, users[client]) for acl in lists]

@@ -18,7 +18,7 @@ from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 from kazoo.version import __version__ as kazoo_version
 
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.harness.clients.home import Home, MemoryHome
 from rumpus.harness.clients.messages import (
     Act,

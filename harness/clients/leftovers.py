@@ -12,7 +12,7 @@ from typing import Final, TypedDict, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 
 REQUEST_PATIENCE_S: Final = 5.0
 """How long a request may take, in seconds."""

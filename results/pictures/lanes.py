@@ -185,7 +185,7 @@ def _operations_by_client(
     found: dict[int, list[_Lasting]] = {}
     for operation in reversed(operations):
         call, done = operation
-        client = history.client_of(int(call.process))
+        client = history.caller(call)
         end = done.time if done else next_call.get(client, history.end)
         next_call[client] = call.time
         found.setdefault(client, []).append(_Lasting(operation, end))

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rumpus.checker.history import History
-from rumpus.checker.timeline.timeline import Asked, Timeline
 from rumpus.recipes.promises import Promises
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import Judgement, held_to, judge_laid_out, questions_of_end
+from rumpus.runs.judging import Judgement, judge_files
 from rumpus.runs.performing import find_in_working_directory
+from rumpus.runs.run_files import RunFiles
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
@@ -50,21 +50,8 @@ def judge_history(
     test = _test(run, history, workload, recipe)
     history = History(history, clients=test.clients, truncated=history.truncated)
     family = WORKLOADS.get(test.workload) or trusted_workload(test.workload)
-    promises, differing = held_to(family, test.recipe, test.promises)
-    timeline = Timeline(
-        history=history,
-        promises=promises,
-        asked=Asked(kinds=test.nemesis, directed=test.directed),
-        strict=test.strict,
-        path=family.path,
-        session_timeout=test.session_timeout,
-    )
-    # Only a history that rumpus wrote has a record at its end, and such a history has a first one.
-    ending = questions_of_end(history) if first_record(history) is not None else []
-    questions = [*differing, *ending]
-    timeline, verdict = judge_laid_out(run.history, family, test.recipe, timeline, questions)
     record = _record_of(run.history, test, history, workload, recipe)
-    return Judgement(record, timeline, verdict)
+    return judge_files(RunFiles(run, record, history, changed=[]), family)
 
 
 def _test(

@@ -16,7 +16,7 @@ from rumpus.nemesis.runner import Nemesis
 from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.results.record import ClockAnchor
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import server_truth
+from rumpus.runs.run_files import server_truth
 from rumpus.runs.workload_run import workload_run
 from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.workloads.registry import WORKLOADS

@@ -13,7 +13,7 @@ from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.registry import FAULTS
 from rumpus.results.history_file import read_history
 from rumpus.results.record_values import check_records
-from rumpus.runs.judging import server_truth
+from rumpus.runs.run_files import server_truth
 from tests.harness.simulated_runs import CLIENTS, SimulatedRuns
 
 NODES = 3

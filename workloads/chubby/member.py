@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypedDict
 from kazoo.exceptions import NoNodeError
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.recipes.chubby.cell import Stat, paths_of
 from rumpus.recipes.chubby.file_change import StaleSequencer

@@ -14,8 +14,7 @@ from rumpus.checker.check import Check
 from rumpus.checker.exclusion.blacklisting import blacklistings, check_blacklisting, listed_sessions
 from rumpus.checker.exclusion.broken_locks import check_broken_locks
 from rumpus.checker.exclusion.removals import check_told_removals
-from rumpus.checker.history import Op
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import Op, session_hex
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.workers import CLIENT_KILLED

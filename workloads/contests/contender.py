@@ -4,7 +4,7 @@ import time
 from typing import Any, Final, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.checker.timeline.ownership import sequence_number
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import (

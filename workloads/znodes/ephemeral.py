@@ -7,7 +7,7 @@ before the call.
 
 from typing import Any, Literal, get_args
 
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import session_hex
 from rumpus.checker.znodes.ephemeral_lives import Looked, Made, check_ephemerals
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import EPHEMERALS

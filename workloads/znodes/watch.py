@@ -19,8 +19,7 @@ from typing import Any, Literal, get_args
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.families.missed_changes import check_missed_changes
-from rumpus.checker.history import Op
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import Op, session_hex
 from rumpus.checker.znodes.event_streams import FollowedEvents, check_event_streams
 from rumpus.checker.znodes.late_events import check_late_events
 from rumpus.checker.znodes.watch_delivery import check_watch_delivery

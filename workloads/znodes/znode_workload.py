@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 from rumpus.checker.check import Check
 from rumpus.checker.every_run.final_answers import check_final_answers
-from rumpus.checker.history import Op
-from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.history import Op, session_hex
 from rumpus.checker.znodes.znode_history import Seen
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.servers.txnlog import CorruptLog, Txn, parse_log, session_hex
+from rumpus.checker.history import session_hex
+from rumpus.checker.servers.txnlog import CorruptLog, Txn, parse_log
 from tests.checker.txnlog_encoder import (
     HEADER,
     TYPES,

@@ -13,9 +13,9 @@ from kazoo.exceptions import ConnectionLoss, KazooException, NodeExistsError, Se
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
+from rumpus.checker.history import session_hex
 from rumpus.checker.servers.node_files import counter, epoch, read_node_directory
 from rumpus.checker.servers.server_truth import merge
-from rumpus.checker.servers.txnlog import session_hex
 
 pytestmark = pytest.mark.docker
 

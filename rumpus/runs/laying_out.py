@@ -1,0 +1,230 @@
+"""Lays a run out: its files become one timeline, and doubts about them open questions.
+
+A run's parts may contradict each other, or what this version of rumpus knows. Then what they show
+is not held against the recipe, and the verdict says what is in doubt.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import msgspec
+
+from rumpus.checker.history import History
+from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.coherence import Contradictions, contradictions
+from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.results.first_record import FirstRecord, first_record
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import UnreadableRun
+from rumpus.runs.run_files import RunFiles
+from rumpus.version import __version__
+from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.registry import WORKLOADS
+
+MOST_TOLD = 5
+"""How many items of a list a reason names; of the rest it gives the number."""
+
+LYING_DISK = "file-lie"
+"""The only fault after which ZooKeeper may lack what it acknowledged."""
+
+
+def workload_of(run: RunDirectory, record: RunRecord, given: Workload | None) -> Workload:
+    """The workload that made a run: one of rumpus, or the given one."""
+    if given is not None:
+        return given
+    if record.workload in WORKLOADS:
+        return WORKLOADS[record.workload]
+    if is_reference(record.workload):
+        raise UnreadableRun(
+            run.record,
+            f"its workload is {record.workload}, code of another repository, which is not "
+            "imported just because a file names it",
+            f"if you trust that code, give --workload {record.workload}",
+        )
+    raise UnreadableRun(
+        run.record,
+        f"its workload {record.workload!r} is unknown here",
+        f"there are {', '.join(WORKLOADS)}",
+    )
+
+
+def lay_out(files: RunFiles, workload: Workload) -> tuple[Timeline, list[CheckResult]]:
+    """A run's timeline, and the checks that are undecided by what is in doubt about its files.
+
+    Args:
+        files: what was read of the run.
+        workload: what made the run.
+
+    Raises:
+        UnreadableRun: the parts of the run do not fit together.
+    """
+    run, record, history = files.directory, files.record, files.history
+    said = first_record(history)
+    if said is not None and (said.workload, said.recipe) != (record.workload, record.recipe):
+        raise UnreadableRun(
+            run.history,
+            f"a history of {said.workload} / {said.recipe}, in the directory of a run of "
+            f"{record.workload} / {record.recipe}",
+            "check the history alone, by another name than history.jsonl",
+        )
+    promises, differing = _held_to(workload, record.recipe, record.promises)
+    clock = record.wall_clock() if record.clock_anchors else None
+    found = Contradictions() if run.bare else _contradictions(files, said, clock)
+    damaged = bool(files.changed or found.history)
+    clock = None if found.clock else clock
+    timeline = Timeline(
+        history=history,
+        promises=Promises(prevents=frozenset()) if damaged else promises,
+        truth=None if found.logs else files.truth,
+        clock=clock,
+        leases=None if found.clock else files.leases,
+        line=record.line,
+        path=workload.path,
+        session_timeout=record.session_timeout,
+        asked=Asked(
+            kinds=record.nemesis,
+            effects=_own_effects(run, record),
+            directed=bool(record.options.get("directed")),
+            punctual=isinstance(record.plan, dict) and record.plan.get("punctual") is True,
+            impossible=_impossible_effects(record.system, holding=workload.holding is not None),
+        ),
+        strict=record.strict and not damaged,
+        lossy=LYING_DISK in record.nemesis,
+        damaged=damaged,
+        foreign=record.system != ZOOKEEPER,
+    )
+    return timeline, [
+        *_of_evidence(files, found),
+        *differing,
+        *(_questions_of_end(history) if said is not None or not run.bare else ()),
+    ]
+
+
+def _own_effects(run: RunDirectory, record: RunRecord) -> set[Effect]:
+    """What the faults of other repositories that a run had must have caused."""
+    try:
+        told = msgspec.convert(record.options.get("own_faults", {}), dict[str, Effect | None])
+    except msgspec.ValidationError as error:
+        raise UnreadableRun(
+            run.record, f"no effects of its own faults ({error})", "restore what the run wrote"
+        ) from error
+    return {effect for effect in told.values() if effect is not None}
+
+
+def _impossible_effects(name: str, *, holding: bool) -> Collection[Effect]:
+    """The effects that faults cannot have with a system.
+
+    Args:
+        name: the system.
+        holding: whether the workload's clients hold something; only ZooKeeper's have sessions
+            besides.
+    """
+    system = SYSTEMS.get(name)
+    found: set[Effect] = set()
+    if system is not None and not system.server(1).elects:
+        found.add("leader change")
+    if name != ZOOKEEPER and not holding:
+        found.add("expiry")
+    return found
+
+
+def _held_to(
+    workload: Workload, recipe: str, promises: Promises
+) -> tuple[Promises, list[CheckResult]]:
+    """The promises that a run is held to, and a check that is undecided where they are in doubt.
+
+    A run's record names its recipe's promises. They may differ from those that the recipe makes in
+    this version. Then only those made in both can be broken, and whether the rest was kept is open.
+
+    Args:
+        workload: the family.
+        recipe: the recipe's name; where this version has none of it, the run's promises count.
+        promises: the recipe's, by the run's own record.
+    """
+    kind = workload.recipes.get(recipe)
+    if kind is None or kind.promises == promises:
+        return promises, []
+    here, told = kind.promises.prevents, promises.prevents
+    if workload.is_own and here <= told:
+        return promises, []  # the run may have been told to hold it to more (`--promise`)
+    words = [
+        *(f"{name} is missing" for name in sorted(here - told)),
+        *(f"{name} is added" for name in sorted(told - here)),
+    ]
+    what = (
+        f"the run names others than {workload.name} / {recipe} makes in rumpus {__version__} "
+        f"({', '.join(words) or 'the same anomalies, but other further promises'}): check it "
+        "with the rumpus that made it"
+    )
+    both = replace(promises, prevents=here & told)
+    return both, [CheckResult(name="promises", unknown=[what])]
+
+
+def _contradictions(
+    files: RunFiles, said: FirstRecord | None, clock: WallClock | None
+) -> Contradictions:
+    """Where the parts of a run's record contradict each other."""
+    record = files.record
+    found = contradictions(
+        files.history,
+        plan=record.planned(),
+        truth=files.truth,
+        clock=clock,
+        lossy=LYING_DISK in record.nemesis or record.options.get("server_mutant") is not None,
+        sessions=record.system == ZOOKEEPER,
+    )
+    if said is not None:
+        found.history += [
+            f"{field} is not in {files.directory.record.name} what it is in the history's first "
+            "record"
+            for field in record.differences(said)
+        ]
+    if files.servers > record.nodes:
+        found.logs.append(
+            f"the run had {record.nodes} servers by {files.directory.record.name}, and there are "
+            f"logs of {files.servers}"
+        )
+    return found
+
+
+def _questions_of_end(history: History) -> list[CheckResult]:
+    """The undecided check for a history that breaks off; none if it does not.
+
+    Only a history that rumpus wrote has a record at its end; alone, it is known by its first one.
+    """
+    if not history.truncated:
+        return []
+    what = "it has no end, so it is unknown what came after its last record"
+    return [CheckResult(name="history", unknown=[what])]
+
+
+def _of_evidence(files: RunFiles, found: Contradictions) -> list[CheckResult]:
+    """The undecided check for a missing seal, and for changed, unreadable or contradictory files.
+
+    Without a seal the history may still show a violation. Files that were changed show nothing.
+    """
+    unknown: list[str] = []
+    if files.changed is None:
+        unknown.append("the run has no seal, so it did not come to its end, or somebody removed it")
+    elif files.changed:
+        unknown.append(
+            f"since the run was sealed {_few(files.changed)}; run it again, or restore what it "
+            "wrote"
+        )
+    unknown += files.unread
+    if words := list(found):
+        unknown.append(f"the parts of the record contradict each other: {_few(words)}")
+    return [CheckResult(name="evidence", unknown=unknown)] if unknown else []
+
+
+def _few(words: list[str]) -> str:
+    """The first ones of a list in words, and how many more there are."""
+    more = words[MOST_TOLD:]
+    rest = [f"and {len(more)} more"] if more else []
+    return ", ".join([*words[:MOST_TOLD], *rest])

@@ -1,0 +1,142 @@
+"""Reads a run's directory: everything that a verdict rests on, and what of it cannot be read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from rumpus.checker.history import History
+from rumpus.checker.servers.lease_log import Lease, leases_of_etcd, leases_of_redis
+from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
+from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
+from rumpus.checker.servers.txnlog import Known
+from rumpus.checker.timeline.lease_view import lease_view
+from rumpus.checker.timeline.ownership import ServerView
+from rumpus.checker.untrusted_file import in_utf8
+from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import read_regular
+
+_LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
+_Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+_LOGS: Final[Mapping[str, tuple[str, Callable[[Path], list[Lease]]]]] = {
+    "redis": ("monitor.log", leases_of_redis),
+    "etcd": ("events.log", leases_of_etcd),
+}
+"""Image of the servers -> the log that tells of leases, and what reads it."""
+
+
+class RunFiles(NamedTuple):
+    """What lies in a run's directory.
+
+    Attributes:
+        directory: where it was read.
+        record: what was run.
+        history: what happened.
+        changed: files that were changed since the run was sealed; None without a seal.
+        truth: what the logs of ZooKeeper's servers say; None if they are not at hand.
+        leases: the same of other systems' servers.
+        unread: what could not be read of the servers' files, in words.
+        servers: how many servers there are files of.
+    """
+
+    directory: RunDirectory
+    record: RunRecord
+    history: History
+    changed: list[str] | None = None
+    truth: ServerTruth | None = None
+    leases: ServerView | None = None
+    unread: Sequence[str] = ()
+    servers: int = 0
+
+
+def read_run(run: RunDirectory) -> RunFiles:
+    """Read a run.
+
+    Without an intact seal the servers' files may be another run's, and are not read. Sealed ones
+    are read before the history: the memory that this takes, beside the result, is free again by
+    then.
+
+    Raises:
+        UnreadableRun: something is missing or malformed.
+    """
+    changed = run.changes()
+    record = run.read_record()
+    truth, leases = None, None
+    unread: list[str] = []
+    if changed == [] and record.system == ZOOKEEPER:
+        truth, unread = server_truth(run, record.nodes)
+    elif changed == []:
+        leases, unread = _server_leases(run, record)
+    servers = sum(directory.is_dir() for directory in run.nodes.glob("*/"))
+    return RunFiles(run, record, run.read_history(), changed, truth, leases, unread, servers)
+
+
+def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, list[str]]:
+    """What the gathered logs of the servers say, and in words what could not be read.
+
+    Raises:
+        UnreadableRun: the true times of the transactions cannot be read.
+    """
+    files: dict[str, NodeFiles] = {}
+    unread = []
+    known = Known()
+    room = MOST_LOGGED
+    for directory in sorted(run.nodes.glob("*/")):
+        name = in_utf8(Path(directory.name))
+        try:
+            files[name] = read_node_directory(directory, known, room)
+        except (ValueError, OSError) as error:
+            unread.append(f"the logs of {name} cannot be read: {error}")
+        else:
+            room -= sum(log.offset for log in files[name].logs)
+    del known  # only needed while reading; it takes much memory
+    if not any(node.logs for node in files.values()):
+        return None, unread
+    return merge(files, nodes, _true_times(run.nodes / TRUE_TIMES)), unread
+
+
+def _true_times(path: Path) -> dict[int, int] | None:
+    """The true times of transactions, where the servers' clocks were set wrong on purpose.
+
+    Raises:
+        UnreadableRun: they cannot be read.
+    """
+    if not path.exists():
+        return None
+    document = read_regular(path, "read the true times", _LARGEST_TIMES)
+    try:
+        return msgspec.json.decode(document, type=dict[int, _Milliseconds])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableRun(
+            path, f"no times of transactions ({error})", "restore what the run wrote"
+        ) from error
+
+
+def _server_leases(run: RunDirectory, record: RunRecord) -> tuple[ServerView | None, list[str]]:
+    """When grants began and ended by the servers' logs; None if these are not at hand.
+
+    Also what cannot be read, in words.
+    """
+    system = SYSTEMS.get(record.system)
+    if system is None or not record.clock_anchors:
+        return None, []
+    name, read = _LOGS[system.server(record.tick_ms).image]
+    servers: list[Sequence[Lease]] = []
+    unread = []
+    for directory in sorted(run.nodes.glob("*/")):
+        try:
+            servers.append(read(directory / "data" / name))
+        except (ValueError, OSError) as error:
+            unread.append(f"{name} of {in_utf8(Path(directory.name))} cannot be read: {error}")
+    if not servers:
+        return None, unread
+    quorum = record.nodes // 2 + 1 if system.independent else 1
+    if read is leases_of_etcd:
+        quorum = record.nodes  # what ends, ends everywhere; who lags or was dead learns it later
+    return lease_view(servers, record.wall_clock(), quorum=quorum), unread
