@@ -121,9 +121,14 @@ def keep_apart(channel: Channel) -> None:
     other ends within seconds of its original.
     """
 
+    original = os.getpid()
+
     def in_copy() -> None:
+        nonlocal original
+        # Known from before the fork: the original may have ended before its copy runs at all.
+        parent, original = original, os.getpid()
         channel.close()
-        end_with_parent(os.getppid(), of_its_thread=False)
+        end_with_parent(parent, of_its_thread=False)
 
     os.register_at_fork(after_in_child=in_copy)
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -261,6 +262,38 @@ def test_a_copy_of_a_client_has_no_part_in_the_run_and_does_not_stay(scene, even
     pids = [int(line) for line in (tmp_path / "stays").read_text().split()]
     assert len(pids) == 2
     eventually(lambda: not any(map(is_running, pids)), within=20)
+
+
+LATE_COPY = """
+import os, time
+from rumpus.harness.clients.worker import keep_apart
+class Channel:
+    def close(self):
+        pass
+os.register_at_fork(after_in_child=lambda: time.sleep(0.5))
+keep_apart(Channel())
+if pid := os.fork():
+    print(pid, flush=True)
+    os._exit(0)
+time.sleep(600)
+"""
+
+
+def test_a_copy_ends_although_its_original_ended_before_it_ran(eventually):
+    original = subprocess.Popen(
+        [sys.executable, "-c", LATE_COPY],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with original, original.stdout:
+        copy = int(original.stdout.readline())
+        try:
+            eventually(lambda: not is_running(copy), within=20)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(copy, signal.SIGKILL)
 
 
 def test_a_wish_to_stop_heals_first_and_ends_when_all_have_ended(scene):
