@@ -120,7 +120,6 @@ def keep_apart(channel: Channel) -> None:
     A copy that goes on like its original ends as soon as it would speak to the control process. Any
     other ends within seconds of its original.
     """
-
     original = os.getpid()
 
     def in_copy() -> None:
