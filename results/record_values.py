@@ -26,6 +26,7 @@ class _OfClient(msgspec.Struct):
 class _SessionEvent(_OfClient):
     process: _Process | None = None
     session: str | None = None
+    at: str | None = None
 
 
 class _Action(_OfClient):

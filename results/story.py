@@ -10,7 +10,7 @@ The story goes backwards from an anomaly along its causes:
 - what other calls were about the same key, and what the anomaly's clients did meanwhile;
 - who was told of that by a watch;
 - when the sessions of all these clients ended, and when they learned it; when their processes stood
-  still;
+  still; at which line of the recipe a client stood when it learned that, or believed otherwise;
 - the faults that touched one of these clients, or a server while one of them was cut off.
 
 Of more lines than ``MOST_LINES`` those of the least weight are told, and of equal ones those that
@@ -344,7 +344,8 @@ class _Teller:
                 and self._since <= op.time <= self._until
             ):
                 weight = 1 if op.index in cited else _WEIGHTS.get(op.f, 3)
-                yield _Event(op.time, weight, f"c{client} {_SAID_OF_SESSIONS[op.f]}")
+                line = f", at {op.value['at']}" if op.value.get("at") else ""
+                yield _Event(op.time, weight, f"c{client} {_SAID_OF_SESSIONS[op.f]}{line}")
         acts = [op for op in history.events("witness") if op.index in cited]
         for op in (*acts[:1], *acts[-1:]):
             yield _Event(op.time, 1, f"c{op.value['client']} acts on the resource")

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -32,6 +33,7 @@ from rumpus.harness.clients.messages import (
     Refused,
     Report,
 )
+from rumpus.harness.clients.standing import standing
 from rumpus.harness.links.links import Refusal
 from rumpus.recipes.servers import Servers
 
@@ -150,6 +152,7 @@ class ClientBody:
         home: the client's files.
         host: where it can listen.
         make_handler: makes the handler of a ``KazooClient``; None: kazoo's own choice.
+        stack: the innermost frame of the thread that runs this body.
     """
 
     def __init__(
@@ -164,6 +167,7 @@ class ClientBody:
         clock: Callable[[], int],
         home: Home,
         host: str,
+        stack: Callable[[], FrameType | None],
         make_handler: Callable[[], Any] = lambda: None,
         servers: Servers | None = None,
     ) -> None:
@@ -178,6 +182,7 @@ class ClientBody:
         self._home = home
         self._host = host
         self._make_handler = make_handler
+        self._stack = stack
         self._process = client
         self._kazoo: KazooClient | None = None
         self._workload: WorkloadClient | None = None
@@ -320,6 +325,8 @@ class ClientBody:
 
     def _session_record(self, f: str, **more: Any) -> None:
         value = {"client": self._client, "process": self._process, "session": self._session()}
+        if (line := standing(self._stack())) is not None:
+            value["at"] = line
         self._send(Record(self._clock(), "session", "info", f, {**value, **more}))
 
     def _session_changed(self, state: str) -> None:

@@ -14,7 +14,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -132,6 +134,11 @@ def keep_apart(channel: Channel) -> None:
     os.register_at_fork(after_in_child=in_copy)
 
 
+def _stack_of_this_thread() -> Callable[[], FrameType | None]:
+    ident = threading.get_ident()
+    return lambda: sys._current_frames().get(ident)  # noqa: SLF001 - there is no other way
+
+
 def main() -> None:
     """Receive the assignment and obey commands until the channel ends."""
     # Ctrl-C goes to the whole process group; when to stop is the control process's decision.
@@ -160,6 +167,7 @@ def main() -> None:
         clock=lambda: time.monotonic_ns() - assignment.origin,
         home=DirectoryHome(Path(assignment.home)),
         host=HOST,
+        stack=_stack_of_this_thread(),
         make_handler=lambda: make_handler(assignment.handler),
         servers=Servers.parse(assignment.servers) if assignment.servers else None,
     )

@@ -4,10 +4,12 @@ A client runs the same code as in a real process (``harness.clients.client_body`
 reports are passed as objects, at once and in order.
 """
 
+import sys
 import traceback
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 from rumpus.harness.clients.clients import ClientState
@@ -263,8 +265,15 @@ class SimWorkers(RestartableWorkers[_Worker]):
             clock=self._clock,
             home=SimHome(self._disks[client], worker.process),
             host=client_host(client),
+            stack=self._stack_of_this_task(),
         )
         body.run()
+
+    def _stack_of_this_task(self) -> Callable[[], FrameType | None]:
+        simulator, task = self.simulator, self.simulator.current
+        assert task is not None, "a client's body runs in a task"
+        here = sys._getframe  # noqa: SLF001 - there is no other way
+        return lambda: here(1) if simulator.current is task else task.greenlet.gr_frame
 
     def _log(self, client: int) -> TextIO:
         """The log of a client, shared by all processes that it has one after the other."""

@@ -48,6 +48,7 @@ class Body:
             clock=time.monotonic_ns,
             home=MemoryHome(),
             host="127.0.0.1",
+            stack=lambda: None,
         )
         in_thread(body.run)
         self.commands.put(Open(0))
