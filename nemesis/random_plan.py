@@ -81,8 +81,7 @@ def random_plan(
     Raises:
         PlanError: an unknown kind; too little time, too few servers or clients for a kind.
     """
-    wanted = known_kinds(kinds)
-    order = [kind for kind in FAULTS if kind in wanted]
+    order = known_kinds(kinds)
     if not order:
         return FaultPlan(version=VERSION, seed=seed)
     for kind in order:

@@ -51,8 +51,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         RollingUpgrade,
     )
 }
-"""Every kind of fault by name. What random plans draw from a seed depends on this order. Kinds of
-other repositories come last (``register``)."""
+"""Every kind of fault by name. Kinds of other repositories come last (``register``)."""
 
 BUILT_IN = tuple(FAULTS)
 """The kinds that rumpus has by itself."""
@@ -109,12 +108,15 @@ def register(found: Any, reference: str) -> type[Fault[Any]]:
 
 
 def known_kinds(kinds: Iterable[str]) -> list[str]:
-    """The kinds, each once.
+    """The kinds, each once, in the order of their names.
+
+    So what a seed draws depends neither on the order in which they are asked for nor on their
+    places in ``FAULTS``.
 
     Raises:
         PlanError: one of them is unknown.
     """
-    given = list(dict.fromkeys(kinds))
+    given = sorted(set(kinds))
     if unknown := [kind for kind in given if kind not in FAULTS]:
         raise PlanError(
             f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAULTS)}"
