@@ -246,12 +246,17 @@ class Driver:
     def _decide(self, now: int) -> None:
         """Dispatch what can be now, and note until when polling again is useless without news."""
         self._news = False
-        while isinstance(decision := self._interpreter.poll(now), Dispatch):
+        while isinstance(decision := self._interpreter.poll(now, cut=self._cut()), Dispatch):
             self._dispatch(decision)
             now = self.now()
         self._done = isinstance(decision, Done)
         until = decision.until if isinstance(decision, Wait) else None
         self._ask_again = NEVER if until is None else until
+
+    def _cut(self) -> int:
+        """The clients whose links are cut now, as a set of threads (``generator.Context``)."""
+        afflicted = self._links.afflicted
+        return sum(1 << client for client in range(self._pool.count) if afflicted(client))
 
     def _dispatch(self, what: Dispatch) -> None:
         if what.thread == NEMESIS:
@@ -338,7 +343,7 @@ class Driver:
                         "accepted": accepted,
                     },
                 )
-                self._pool.send(client, Acted(accepted, order, self._links.afflicted(client)))
+                self._pool.send(client, Acted(accepted, order))
             elif isinstance(report, Refuse):
                 self._links.refuse_session(report.session, report.how)
                 self._pool.send(client, Refused())

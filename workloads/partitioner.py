@@ -55,9 +55,12 @@ LATE_S = 3.0
 GLANCE_S = 0.02
 """Seconds from one action of an owner to the next."""
 
-LINGER_S = 10.0
-"""How long an owner with broken links goes on acting: beyond its session's expiry and the time by
+STAY_S = 10.0
+"""How long an owner whose links are cut goes on acting: beyond its session's expiry and the time by
 which it should have noticed that."""
+
+PART_S = 0.5
+"""Seconds of each ``work`` operation of such an owner."""
 
 
 class PartGrant(TypedDict):
@@ -132,19 +135,15 @@ class PartitionerWorkload(Workload):
         return {"session": member.context.session(), "parts": member.parts()}
 
     @operation(goes_on=True)
-    def work(self, member: Member, seconds: float) -> dict[str, bool]:
-        """Act on the share for ``seconds``, or until the members change.
-
-        With broken links: for ``LINGER_S``, even if the members change.
-        """
-        until, lingers = time.monotonic() + seconds, False
+    def work(self, member: Member, seconds: float, heeds: bool = True) -> dict[str, bool]:
+        """Act on the share for ``seconds``; who ``heeds`` it stops when the members change."""
+        until = time.monotonic() + seconds
         while True:
             if not member.partitioner.held:
                 raise NotDone("no longer held")
-            if not lingers and member.context.act(None).linger:
-                until, lingers = time.monotonic() + LINGER_S, True
+            member.context.act(None)
             changed = member.partitioner.changed
-            if (changed and not lingers) or time.monotonic() >= until:
+            if (changed and heeds) or time.monotonic() >= until:
                 return {"changed": changed}
             time.sleep(GLANCE_S)
 
@@ -177,10 +176,24 @@ class PartitionerWorkload(Workload):
             came = yield self._acquire(client, patience, client.context.until)
             if came.type == "ok":
                 yield self.work(seconds=draws.uniform(0.2, 1.2))
+                yield from self._stay(client)
                 yield self.release()
                 if draws.one_in(4):
                     yield self.leave()
                     yield client.rest(0.3, 1.3)  # long enough for others to share out the set
+
+    def _stay(self, client: Client) -> Steps:
+        """Go on acting for ``STAY_S`` if the client's links are cut, even if the members change.
+
+        Only actions show a belief that is wrong.
+        """
+        if not client.cut_off:
+            return
+        end = client.after(STAY_S)
+        while client.time < end:
+            worked = yield self.work(seconds=PART_S, heeds=False)
+            if worked.type != "ok":
+                return
 
     def _acquire(self, client: Client, patience: float, until: int) -> Invocation:
         """An acquire that ends by ``until``; its timeout is ``HURRIED_S`` at least."""

@@ -31,15 +31,10 @@ class Perform(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
 
 
 class Acted(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """The witness's answer to ``Act``: whether the action was accepted, and its place in the order.
-
-    ``linger`` asks the client to go on acting while it believes that it holds, because its
-    links are broken now: that is when the belief may be wrong, and actions would show it.
-    """
+    """The witness's answer to ``Act``: whether it was accepted, and its place in the order."""
 
     accepted: bool
     order: int
-    linger: bool = False
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True, tag_field="message"):

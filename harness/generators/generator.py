@@ -50,6 +50,7 @@ class Context(msgspec.Struct, frozen=True):
         busy: those among them with an operation open.
         processes: the process that each thread runs now, the nemesis last.
         turn: the client to prefer among the free ones, so that all get their share.
+        cut: those among all whose clients' links are cut now.
     """
 
     time: int
@@ -59,6 +60,7 @@ class Context(msgspec.Struct, frozen=True):
     busy: int
     processes: tuple[Process, ...]
     turn: int = 0
+    cut: int = 0
 
     @classmethod
     def start(cls, *, clients: int, nemesis: bool = True, time: int = 0) -> "Context":
@@ -102,6 +104,7 @@ class Context(msgspec.Struct, frozen=True):
             self.busy & bits,
             self.processes,
             self.turn,
+            self.cut,
         )
 
     def in_turn(self, bits: int) -> Iterator[int]:

@@ -130,17 +130,18 @@ class Interpreter:
         """The time of the latest poll or record, who is free, and who runs as which process."""
         return self._context
 
-    def poll(self, now: int) -> Dispatch | Wait | Done:
+    def poll(self, now: int, cut: int = 0) -> Dispatch | Wait | Done:
         """What to do now. Ask again after each ``Dispatch``, and when a ``Wait`` is over.
 
         Args:
             now: nanoseconds since the start of the run.
+            cut: the clients whose links are cut now (``Context.cut``).
 
         Raises:
             GeneratorError: the generator gave an operation for a process that is not free, is
                 pending until a time that has passed, or waits for an event when none can come.
         """
-        ctx = self._at(now)
+        ctx = self._at(now, cut)
         if self._cleanups:
             thread = next(iter(self._cleanups))
             f, value = self._cleanups.pop(thread)
@@ -168,7 +169,7 @@ class Interpreter:
         Raises:
             UnexpectedRecord: its process has no such operation open, or it is out of order.
         """
-        ctx = self._at(op.time)
+        ctx = self._at(op.time, self._context.cut)
         thread = ctx.thread_of(op.process)
         running = self._open.get(thread)
         if running is None or running.process != op.process or running.f != op.f:
@@ -255,12 +256,19 @@ class Interpreter:
             "can be suspended and retired"
         )
 
-    def _at(self, now: int) -> Context:
+    def _at(self, now: int, cut: int) -> Context:
         """The context at a time, or at a later one if workers' records have come from later."""
         ctx = self._context
-        if now > ctx.time:
+        if now > ctx.time or cut != ctx.cut:
             ctx = self._context = Context(
-                now, ctx.clients, ctx.members, ctx.free, ctx.busy, ctx.processes, ctx.turn
+                max(now, ctx.time),
+                ctx.clients,
+                ctx.members,
+                ctx.free,
+                ctx.busy,
+                ctx.processes,
+                ctx.turn,
+                cut,
             )
         return ctx
 
@@ -300,6 +308,7 @@ class Interpreter:
             ctx.busy | bit,
             ctx.processes,
             turn,
+            ctx.cut,
         )
         self._open[thread] = OpenOperation(thread, process, f, value, ctx.time, cleanup=cleanup)
         return Dispatch(thread, process, f, value)
@@ -326,4 +335,5 @@ class Interpreter:
             ctx.busy & ~bit,
             ctx.processes,
             ctx.turn,
+            ctx.cut,
         )

@@ -101,6 +101,7 @@ class Client:
         process: the process that the client runs as now.
         time: nanoseconds since the start of the run, when the script was resumed.
         draws: random choices of this client's own.
+        cut_off: whether the client's links are cut now.
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class Client:
         self.process: int = number
         self.time = 0
         self.draws = Draws(seed)
+        self.cut_off = False
 
     @property
     def clients(self) -> int:
@@ -193,6 +195,7 @@ class Script:
             return PENDING, self
         client = self._client
         client.time, client.process = ctx.time, int(process)
+        client.cut_off = bool(ctx.cut >> client.number & 1)
         while True:
             if self._moves_on and not self._move_on(ctx.time):
                 return None

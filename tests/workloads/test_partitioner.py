@@ -239,9 +239,9 @@ def opened(monkeypatch):
         partitioner, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep)
     )
 
-    def client(does=True, *, lingers=False):
+    def client(does=True):
         member = Scripted(does)
-        acted = Acted(accepted=True, order=0, linger=lingers)
+        acted = Acted(accepted=True, order=0)
         context = SimpleNamespace(session=lambda: "0x1", act=lambda _token: acted)
         made = OpenClient(PARTITIONER, Member(context, member, "/p/locks"))
         return made, member, clock
@@ -284,11 +284,23 @@ def test_an_owner_works_until_its_time_is_over_or_the_members_change(opened):
     assert client.invoke("work", {"seconds": 9.0}).type == "fail"
 
 
-def test_an_owner_behind_broken_links_goes_on_whatever_it_is_told(opened):
-    client, member, clock = opened(lingers=True)
+def test_an_owner_that_does_not_heed_changes_goes_on(opened):
+    client, member, clock = opened()
     member.changed = True
-    assert client.invoke("work", {"seconds": 0.5}).type == "ok"
-    assert clock.now >= partitioner.LINGER_S
+    assert client.invoke("work", {"seconds": 0.5, "heeds": False}).type == "ok"
+    assert clock.now == pytest.approx(0.5, abs=0.05)
+
+
+def test_an_owner_whose_links_are_cut_goes_on_acting_but_not_for_ever():
+    calls = invocations(DRY.load(cut=lambda now: 1 if now < 25 * SECOND else 0))
+    stays = [op for op in calls if op.f == "work" and op.value.get("heeds") is False]
+    assert {op.process for op in stays} == {0}
+    assert stays[-1].time < (25 + partitioner.STAY_S) * SECOND
+    own = [op for op in calls if op.process == 0]
+    began = own.index(stays[0])
+    left = next(op for op in own[began:] if op.f != "work")
+    assert left.f == "release"
+    assert (left.time - stays[0].time) / SECOND == pytest.approx(partitioner.STAY_S, abs=0.02)
 
 
 def test_what_is_to_be_shared_out_anew_is_owned_no_more(opened):

@@ -1,7 +1,7 @@
 """One client of a contest: it waits for its turn, acts while it holds, and lets go."""
 
 import time
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.history import session_hex
@@ -18,12 +18,6 @@ from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.operation import Failed
-
-LINGER_S: Final = 10.0
-"""How long a client with broken links goes on acting: beyond its session's expiry and the time
-that it may take to notice that, even where ``contention.CUT_OFF_NS`` is allowed."""
-
-LINGER_PAUSE_S: Final = 0.05
 
 
 class Grant(TypedDict):
@@ -114,8 +108,7 @@ class Contender:
         """Act as holders do: look whether we still hold, do some work, then touch the resource.
 
         The first action has no pause before it. The hold can end between the look and the action,
-        and no look prevents that. A client whose links are broken goes on while it believes that it
-        holds, up to ``LINGER_S``; the belief of a sound recipe ends soon.
+        and no look prevents that.
         """
         token = self.recipe.token
         done = 0
@@ -123,8 +116,7 @@ class Contender:
         def failed(why: str) -> Failed:
             return Failed(why, {"acts": done, **self.told()})
 
-        linger_until: float | None = None
-        while done < acts or (linger_until is not None and time.monotonic() < linger_until):
+        while done < acts:
             held = self.held()
             if not held:
                 if not done:  # else such a client would only acquire and release, without a pause
@@ -135,13 +127,10 @@ class Contender:
             if seconds:
                 time.sleep(seconds)
             if done:
-                time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
-            answer = self.act(token)
-            if not answer.accepted:
+                time.sleep(pause)
+            if not self.act(token).accepted:
                 raise failed("refused by the fence")
             done += 1
-            if answer.linger and linger_until is None:
-                linger_until = time.monotonic() + LINGER_S
         return {"acts": done, **self.told()}
 
     def act(self, token: int | None) -> Acted:

@@ -24,7 +24,7 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
-from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
+from rumpus.workloads.contests.contender import Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
@@ -43,8 +43,16 @@ HELD_S: Final = 4.0
 
 HELD_PAUSE_S: Final = 0.1
 
-PART_S: Final = 0.2
-"""Seconds of each ``work`` operation in a long hold: short, so that some end in each fault."""
+PART_PAUSE_S: Final = 0.05
+PART_ACTS: Final = 5
+"""How many actions each ``work`` operation in a long hold has: few, so that some end in each fault.
+Between them are ``PART_PAUSE_S`` seconds."""
+
+PART_S: Final = (PART_ACTS - 1) * PART_PAUSE_S
+
+STAY_S: Final = 10.0
+"""How long a client goes on acting whose links are cut: beyond its session's expiry and the time
+that it may take to notice that, even where ``CUT_OFF_NS`` is allowed."""
 
 CUT_OFF_NS: Final = 5_000_000_000
 """How long after its session's end a client may believe that it holds, where holds last seconds.
@@ -153,6 +161,7 @@ class ContentionWorkload(Workload):
                     yield from self.hold(client, again)
             else:
                 yield from self.hold(client, granted)
+            yield from self.stay(client)
             yield from self.let_go(client, depth)
 
     def attempt(self, client: Client, longest: float = LONG_PATIENCE_S) -> Invocation:
@@ -180,9 +189,8 @@ class ContentionWorkload(Workload):
         """What a holder does until it releases."""
         longest = self.longest_hold(client)
         if longest and client.draws.one_in(self.one_long_in):
-            acts = 1 + int(PART_S / LINGER_PAUSE_S)
             for _ in range(int(client.draws.uniform(0.0, longest) / PART_S)):
-                worked = yield self.work(acts=acts, pause=LINGER_PAUSE_S)
+                worked = yield self.work(acts=PART_ACTS, pause=PART_PAUSE_S)
                 if worked.type != "ok":
                     return
         action = client.context.action
@@ -191,6 +199,22 @@ class ContentionWorkload(Workload):
             yield self.work(acts=1, pause=0.0, seconds=length, guard=action.guard)
         else:
             yield self.work(acts=3, pause=round(client.draws.uniform(0.001, 0.01), 4))
+
+    def stay(self, client: Client) -> Steps:
+        """Go on acting for ``STAY_S``, if the client's links are cut and as long as it believes.
+
+        That is when its belief may be wrong, and only actions show it. A sound recipe's belief ends
+        soon.
+        """
+        if not client.cut_off:
+            return
+        end = client.after(STAY_S)
+        action = client.context.action
+        guard = {"guard": action.guard} if action.seconds else {}
+        while client.time < end:
+            worked = yield self.work(acts=PART_ACTS, pause=PART_PAUSE_S, **guard)
+            if worked.type != "ok":
+                return
 
     def let_go(self, client: Client, depth: int) -> Steps:  # noqa: ARG002 - for subclasses
         """Release as often as it was acquired."""

@@ -53,9 +53,11 @@ class Candidate(Contender):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._acknowledged: int | None = None
+        self._is_new = True
 
     def enter(self, timeout: float) -> bool:
         """Campaign."""
+        self._is_new = True
         return bool(self.recipe.campaign(timeout))
 
     def leave(self) -> None:
@@ -67,8 +69,9 @@ class Candidate(Contender):
         return bool(self.recipe.leading)
 
     def work(self, *how: Any) -> Work:
-        """Acknowledge that it leads, then act as every contender that holds."""
-        self._acknowledged = self._acknowledge()
+        """Acknowledge that it leads, once for each grant; then act as whoever holds."""
+        self._acknowledged = self._acknowledge() if self._is_new else None
+        self._is_new = False
         return super().work(*how)
 
     def told(self) -> Work:

@@ -54,7 +54,7 @@ class FencedContender(Contender):
         except StaleToken:
             self._refused = {"refused": token}
         answer = super().act(token)
-        return Acted(answer.accepted and not self._refused, answer.order, answer.linger)
+        return Acted(answer.accepted and not self._refused, answer.order)
 
     def _write_until_answered(self, token: int | None) -> None:
         """Write, and again while the outcome is unknown: twice under one token does no harm.

@@ -79,6 +79,7 @@ def dry_run(
     kills: Iterable[Kill] = (),
     stop_at: int | None = None,
     most: int = 10_000,
+    cut: Callable[[int], int] = lambda _now: 0,
 ) -> DryRun:
     """Run a generator to its end.
 
@@ -92,6 +93,7 @@ def dry_run(
         kills: clients killed on the way. One that is away already is not killed again.
         stop_at: when to stop, in ns.
         most: how many operations at most; the run is stopped after that.
+        cut: time in ns -> the clients whose links are cut then, as a set of threads.
 
     Raises:
         RuntimeError: the interpreter waits for an event, but none is to come.
@@ -104,7 +106,7 @@ def dry_run(
     if stop_at is not None:
         stage.at(stop_at, interpreter.stop)
     while True:
-        step = interpreter.poll(stage.now)
+        step = interpreter.poll(stage.now, cut(stage.now))
         if isinstance(step, Done):
             return DryRun(stage.dispatches, History(stage.records, clients=clients), stage.now)
         if isinstance(step, Wait):

@@ -159,6 +159,19 @@ def test_no_new_work_begins_when_the_time_is_over():
     assert all(each.time < SECOND for each in done)
 
 
+def test_a_script_knows_whether_its_clients_links_are_cut():
+    def script(client):
+        while not client.is_over:
+            yield Invocation("look", (client.number, client.cut_off))
+
+    generator = each_client(script, context())
+    done = dry_run(generator, clients=CLIENTS, cut=lambda now: 0b110 if now > SECOND // 2 else 0)
+    asked = [op for op in done.history if op.type == "invoke"]
+    assert {(op.value, op.time > SECOND // 2) for op in asked} == {
+        ((number, late and number > 0), late) for number in range(CLIENTS) for late in (False, True)
+    }
+
+
 def test_asked_twice_at_one_moment_it_answers_the_same():
     def script(client):
         yield Invocation("draw", client.draws.below(1000))

@@ -222,21 +222,6 @@ def test_work_stops_when_the_fence_refuses(client):
     assert len(client.acted) == 2
 
 
-def test_with_broken_links_it_goes_on_for_as_long_as_it_believes(client):
-    client.answers = [Acted(accepted=True, order=0, linger=True)]
-    client.recipe.held_for = 40
-    assert client.invoke("work", acts=3, pause=0.25) == ("fail", {"acts": 40}, "no longer held")
-    assert client.clock.now == pytest.approx(39 * contender.LINGER_PAUSE_S)
-
-
-def test_with_broken_links_it_does_not_go_on_for_ever(client):
-    client.answers = [Acted(accepted=True, order=0, linger=True)]
-    outcome, value, _ = client.invoke("work", acts=3, pause=0.25)
-    assert outcome == "ok"
-    assert value["acts"] > 3
-    assert client.clock.now == pytest.approx(contender.LINGER_S, abs=2 * contender.LINGER_PAUSE_S)
-
-
 def test_looking_at_a_line_that_is_not_there_finds_nothing(client):
     assert client.invoke("inspect", patience=3.0) == ("ok", {"nodes": []}, None)
 

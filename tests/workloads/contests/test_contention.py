@@ -13,7 +13,7 @@ from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.recipes.promises import EXCLUSION, Promises
-from rumpus.workloads.contests.contention import LONG_PATIENCE_S
+from rumpus.workloads.contests.contention import LONG_PATIENCE_S, PART_PAUSE_S, STAY_S
 from rumpus.workloads.contests.lock import LOCK, LockWorkload
 from rumpus.workloads.framework.workload import FINAL_BOUND_S
 from tests.harness.generators.dry_run import (
@@ -24,6 +24,7 @@ from tests.harness.generators.dry_run import (
     perfect,
 )
 from tests.harness.generators.kills import kills
+from tests.workloads.dry_runs import invocations
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND
@@ -48,7 +49,7 @@ def setting(seed, recipe=NotReentrant):
     )
 
 
-def dry_run_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
+def dry_run_load(seed, *, reentrant=False, behaviour=imperfect, kills=(), **options):
     return dry_run(
         on_clients(LOCK.load_of(setting(seed, Reentrant if reentrant else NotReentrant))),
         clients=CLIENTS,
@@ -57,6 +58,7 @@ def dry_run_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
         behaviour=behaviour,
         seed=seed.child("behaviour"),
         kills=kills,
+        **options,
     )
 
 
@@ -294,3 +296,29 @@ def test_half_of_the_actions_are_slow_where_their_time_was_chosen():
     slow = sum(value["seconds"] == 0.05 for value in work)
     assert slow + sum(value["seconds"] == 0.0 for value in work) == len(work)
     assert 0.3 < slow / len(work) < 0.7
+
+
+def stays(call):
+    return call.f == "work" and call.value["pause"] == PART_PAUSE_S
+
+
+def lost(dispatch, _seed):
+    """A holder that has lost it meanwhile."""
+    return Ending(0, 10 * MILLISECOND, "fail" if stays(dispatch) else "ok")
+
+
+def test_a_holder_whose_links_are_cut_goes_on_acting_but_not_for_ever():
+    calls = invocations(dry_run_load(Seed(1), behaviour=perfect, cut=lambda _now: 1))
+    own = [each for each in calls if each.process == 0]
+    first = next(place for place, each in enumerate(own) if stays(each))
+    left = next(each for each in own[first:] if each.f != "work")
+    assert left.f == "release"
+    assert (left.time - own[first].time) / SECOND == pytest.approx(STAY_S, abs=0.02)
+    assert not any(stays(each) for each in calls if each.process != 0)
+
+
+def test_a_holder_that_holds_no_more_stays_no_longer():
+    calls = invocations(dry_run_load(Seed(1), behaviour=lost, cut=lambda _now: 7))
+    assert any(map(stays, calls))
+    own = [each for each in calls if each.process == 0]
+    assert not any(stays(one) and stays(other) for one, other in pairwise(own))
