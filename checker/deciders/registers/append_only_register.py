@@ -1,7 +1,7 @@
 """The model ``append``: which of two algorithms decides it.
 
 If each put and each piece that a read shows was written once, the order that the reads show
-decides (`checker.deciders.registers.append_eras`); otherwise the history is narrowed and searched
+decides (`checker.deciders.registers.append_eras`); otherwise the history is searched
 (`checker.deciders.registers.append_search`).
 """
 
@@ -22,10 +22,7 @@ _ERAS = Algorithm(
         "Elle, VLDB 2020"
     ),
 )
-_SEARCH = searched(
-    "otherwise: narrowed by the order that reads show, over the texts that some read shows",
-    "prefix order, windowed search",
-)
+_SEARCH = searched("otherwise: over the texts that some read shows")
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:

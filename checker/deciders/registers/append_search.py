@@ -7,24 +7,16 @@ a dead text, no read of the history is legal in it, and the state after a put do
 text before. So all dead texts are equivalent (bisimilar for the operations of the history), and
 are one state. There are no more states than characters in the results.
 
-**Narrowing.** If the reads can be split into pieces the history is narrowed first
-(`append_narrowing`), which leaves few operations open at once. Then the states are the places of
-the eras, and between eras a text as above, live only if a loose read shows it. An era leaves few
-choices:
+**Unknown outcomes.** A put or append of unknown outcome that makes a dead text is not needed: until
+the next put no read follows, and everything else is as legal without it. So it is not legal here,
+and what no read can show is left out.
 
-- Within an era only the operation at the next place is legal until the read that *closes* the era:
-  the one called last of the reads that show all of it. In any order the others of them can be moved
-  right before it, for they were called by then.
-- A lone operation in a dead text leaves it dead, so it is an observer (``lose``), which the search
-  linearizes at once. In a live text an ``end`` has to precede it, which makes the text dead; there
-  are as many ``end`` as there can be live texts. An ``end`` without a lone operation after it
-  allows nothing new, as fewer reads are legal in a dead text.
+**Witness.** Found by forgetting operations (`checker.deciders.forgetting`), first all but those
+near the operation that cannot follow. When a read is forgotten, fewer texts are live: with few
+reads left there are few states, though nearly all writes are of unknown outcome then.
 
-**Witness.** Found by forgetting operations (`checker.deciders.forgetting`). Each time the history
-is narrowed again, since the bounds of the whole history do not hold with operations forgotten.
-
-**Cost**: exponential in the operations that are open at once in the narrowed history, else linear
-in the total length of the texts.
+**Cost**: exponential in the operations that are open at once, else linear in the total length of
+the texts.
 
 Source: the search: `checker.linearizability.windowed_search`.
 """
@@ -32,16 +24,16 @@ Source: the search: `checker.linearizability.windowed_search`.
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.forgetting import Contradiction, forgetting, minimal_witness
-from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
+from rumpus.checker.deciders.decision import Budget, Decision, refused
+from rumpus.checker.deciders.forgetting import forgetting, minimal_witness
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OK, OperationTable
 from rumpus.checker.deciders.registers.append_eras import (
     APPENDS,
-    BEGINNING,
     PUTS,
     READS,
     Undecidable,
@@ -49,13 +41,10 @@ from rumpus.checker.deciders.registers.append_eras import (
     short,
     told,
 )
-from rumpus.checker.deciders.registers.append_narrowing import Narrowed, narrow
-from rumpus.checker.deciders.registers.pieces import TooLong
-from rumpus.checker.deciders.values import MISSING, Ints, freeze
+from rumpus.checker.deciders.values import Ints, freeze
 from rumpus.checker.deciders.wording import at
 from rumpus.checker.linearizability.explanation import NAMED_STATES
 from rumpus.checker.linearizability.search import check_linearizable
-from rumpus.checker.linearizability.search_steps import SearchStep, table_of_steps
 from rumpus.checker.models.append import AppendRegister
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
@@ -90,20 +79,39 @@ class ReadTexts(Model):
         self._numbers: dict[Hashable, int] = {}
         self._shown = {text: self._comparable(text) for text in texts}
         self._texts = sorted(set(self._shown.values()))
+        # What begins another text shows nothing that the other does not show.
+        self._longest = [
+            text
+            for text, after in pairwise([*self._texts, None])
+            if after is None or after[: len(text)] != text
+        ]
+        self._elements = frozenset(each for text in self._longest for each in text)
         self.initial: Hashable = self._state(initial)
 
     def step(self, state: Any, f: str, argument: Hashable, result: Hashable) -> Hashable:
         """The state next."""
+        if f == "read":
+            return state if result is UNKNOWN or self._is(state, result) else ILLEGAL
+        after = self._put(argument) if f == "put" else self._appended(state, argument)
+        return ILLEGAL if after == DEAD and result is UNKNOWN else after
+
+    def can_show(self, f: str, argument: Any) -> bool:
+        """Whether a read can show what a put or append wrote."""
         if f == "put":
-            return self._state(self._empty if argument is None else argument)
-        if f == "append":
-            return self._appended(state, argument)
-        if result is UNKNOWN or state == DEAD:
-            return ILLEGAL if state == DEAD else state
+            return self._put(argument) != DEAD
+        if isinstance(self._empty, str):
+            return any(argument in text for text in self._longest)
+        return self._elements.issuperset(self._comparable((argument,)))
+
+    def _put(self, whole: Any) -> tuple[int, int]:
+        return self._state(self._empty if whole is None else whole)
+
+    def _is(self, state: Any, result: Any) -> bool:
+        """Whether a state is the text that a read shows."""
         at, length = state
         shown = self._shown[self._empty if result is None else result]
-        same = length == len(shown) and self._texts[at][:length] == shown
-        return (at, length) if same else ILLEGAL
+        same: bool = state != DEAD and self._texts[at][:length] == shown
+        return same
 
     def _comparable(self, text: Any) -> Any:
         """A text in a form that can be sorted: the elements of lists by number."""
@@ -139,69 +147,6 @@ class ReadTexts(Model):
         return short(text[:length])
 
 
-class EraTexts(ReadTexts):
-    """A text by its era and how many places of it are taken; between eras as in `ReadTexts`.
-
-    Args:
-        narrowed: the history (`checker.deciders.registers.append_narrowing.Narrowed` describes
-            its steps).
-        initial: the text before everything.
-    """
-
-    functions = frozenset({"root", "place", "get", "close", "end", "lose", "put", "append", "read"})
-    observers = frozenset({"get", "read", "lose"})
-    blind: frozenset[str] = frozenset()
-
-    def __init__(self, narrowed: Narrowed, initial: Any) -> None:
-        super().__init__(narrowed.loose, initial)
-        self._eras = narrowed.eras
-        if BEGINNING in self._eras:
-            self.initial = _InEra(BEGINNING, 0)
-
-    def step(self, state: Any, f: str, argument: Any, result: Any) -> Hashable:
-        """The state next."""
-        if isinstance(state, _InEra):
-            return self._in_era(state, f, argument, result)
-        if f == "root":
-            return _InEra(argument, 0)
-        if f == "end":
-            return DEAD
-        if f == "lose":
-            return DEAD if state == DEAD else ILLEGAL
-        if f in ("place", "get", "close"):
-            return ILLEGAL
-        return super().step(state, f, argument, result)
-
-    def _in_era(self, state: "_InEra", f: str, argument: Any, result: Any) -> Hashable:
-        era, shown, _ = state
-        here = self._eras[era]
-        if f == "get":
-            return state if result == (era, shown) else ILLEGAL
-        if f == "read":
-            return state if here.at(shown) == result else ILLEGAL
-        if f == "place":
-            return _InEra(era, shown + 1) if argument == (era, shown + 1) else ILLEGAL
-        if f == "append" and shown < len(here.pieces) and here.pieces[shown] == argument:
-            return _InEra(era, shown + 1)
-        if f == "close" and argument == era and shown == len(here.pieces):
-            return self._state(here.text)
-        return ILLEGAL
-
-    def describe_state(self, state: Any) -> str:
-        """The text, as far as it is known."""
-        if isinstance(state, _InEra):
-            return short(self._eras[state.era].at(state.shown))
-        return super().describe_state(state)
-
-
-class _InEra(NamedTuple):
-    """A state in an era, and how many of its places are taken; unequal to states between eras."""
-
-    era: int
-    shown: int
-    inside: bool = True
-
-
 def search_appends(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
     """Whether appends, puts and reads of one value are linearizable.
 
@@ -235,47 +180,43 @@ class _AppendSearch:
         self.table = table
         self.budget = budget
         self.initial = kind() if initial is None else freeze(initial)
-        results = table.result[table.is_f(*READS) & (table.outcome == OK)].tolist()
-        texts = [kind() if text is None else text for text in results]
-        self.model = ReadTexts(texts, self.initial)
+        self.texts: frozenset[Any] = frozenset()
+        self.model = ReadTexts(self.texts, self.initial)
 
     def decide(self) -> Decision:
         """The decision, with a witness that is minimal if there is time for it."""
         found = self._searched(self.table, self.budget)
-        if isinstance(found, Contradiction):
-            rows = list(found.rows)
-            if self._refuses(forgetting(self.table, rows)):
-                return self._refused(self._in_order(rows, rows[0]))
-            return self._refused(self._near(rows[0]))
         if found.witness is None:
             return found
         assert found.witness.stuck is not None
         return self._refused(self._near(found.witness.stuck))
 
-    def _searched(self, table: OperationTable, budget: Budget) -> Decision | Contradiction:
+    def _searched(self, table: OperationTable, budget: Budget) -> Decision:
         """The decision of a table of the same rows, in any order of their calls."""
-        model = self.model
-        try:
-            found = narrow(table, self.initial, self.budget)
-        except (Undecidable, TooLong):
-            part, rows = self._as_it_is(table)
-        else:
-            if isinstance(found, Contradiction):
-                return found
-            if found.settled:
-                return accepted()
-            model = EraTexts(found, self.initial)
-            part = table_of_steps([*found.parts, *_ends(found)])
-            rows = part.process
-        decision = check_linearizable(model, part, budget, explain=False)
+        texts = table.result[table.is_f(*READS) & (table.outcome == OK)].tolist()
+        empty = type(self.initial)()
+        live = frozenset(empty if text is None else text for text in texts)
+        if live != self.texts:
+            self.texts, self.model = live, ReadTexts(live, self.initial)
+        part, rows = self._needed(table)
+        decision = check_linearizable(self.model, part, budget, explain=False)
         if decision.witness is not None and decision.witness.stuck is not None:
             decision.witness.stuck = int(rows[decision.witness.stuck])
         return decision
 
-    def _as_it_is(self, table: OperationTable) -> tuple[OperationTable, Ints]:
-        """The history with the functions of `ReadTexts`, in order of call, and its rows."""
+    def _needed(self, table: OperationTable) -> tuple[OperationTable, Ints]:
+        """The history with the functions of `ReadTexts`, in order of call, and its rows.
+
+        Without the writes of unknown outcome that no read can show.
+        """
         functions = np.select([table.is_f(*PUTS), table.is_f(*APPENDS)], [0, 1], 2)
-        rows = np.flatnonzero(table.outcome != FAIL)
+        kept = table.outcome == OK
+        for number, f in enumerate(("put", "append")):
+            unknown = np.flatnonzero((table.outcome == INFO) & (functions == number))
+            written = table.argument[unknown].tolist()
+            shown = {each: self.model.can_show(f, each) for each in dict.fromkeys(written)}
+            kept[unknown] = [shown[each] for each in written]
+        rows = np.flatnonzero(kept)
         rows = rows[np.argsort(table.call[rows], kind="stable")]
         part = replace(
             table.take(rows),
@@ -315,8 +256,6 @@ class _AppendSearch:
     def _refuses(self, table: OperationTable) -> bool | None:
         seconds = min(WITNESS_S, self.budget.deadline - self.budget.clock())
         found = self._searched(table, Budget(seconds, self.budget.bytes, self.budget.clock))
-        if isinstance(found, Contradiction):
-            return True
         return None if found.valid == "unknown" else not found.valid
 
     def _refused(self, candidates: list[int]) -> Decision:
@@ -339,8 +278,6 @@ class _AppendSearch:
     def _words(self, table: OperationTable) -> str:
         """Why a history is refused, all but a few of its operations forgotten."""
         found = self._searched(table, self.budget)
-        if isinstance(found, Contradiction):
-            return found.words(self.table)
         if (witness := found.witness) is None:
             return "these operations contradict each other"
         row = witness.stuck
@@ -351,12 +288,3 @@ class _AppendSearch:
             f"{at(self.table, returned, call)}) cannot follow: the value could only be "
             f"{' or '.join(witness.states[:NAMED_STATES])}"
         )
-
-
-def _ends(narrowed: Narrowed) -> list[SearchStep]:
-    """One ``end`` for each text that a loose read may show."""
-    if not narrowed.loose:
-        return []
-    times = 1 + sum(part.f in ("close", "put") for part in narrowed.parts)
-    end = SearchStep(-1, "end", None, None, MISSING, NEVER, certain=False)
-    return [end] * times
