@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rumpus.checker.history import History, final_phase
-from rumpus.checker.timeline.calm import Span, disconnected, leaderless
+from rumpus.checker.history import final_phase
+from rumpus.checker.timeline.calm import Span
+from rumpus.checker.timeline.timeline import Timeline
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,18 +27,19 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
 
 
-def availability(history: History) -> Availability | None:
+def availability(timeline: Timeline) -> Availability | None:
     """The shares of a run; None if its load has no duration, or no client ever told its state."""
+    history = timeline.history
     final = final_phase(history)
     end = final.time if final is not None else history.end
     began = history.start
     if end <= began or not history.events("session", "connected"):
         return None
-    down = disconnected(history)
+    down = timeline.disconnected
     outcomes = Counter(operation.outcome for operation in history.operations())
     watched = bool(history.events("control", "leader"))
     return Availability(
-        quorum=_share_without(leaderless(history), began, end) if watched else None,
+        quorum=_share_without(timeline.leaderless, began, end) if watched else None,
         clients=[
             _share_without(down.get(client, [(began, end)]), began, end)
             for client in range(history.clients)

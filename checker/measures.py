@@ -14,8 +14,9 @@ import msgspec
 from rumpus.checker.availability import Availability, availability
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.quantile import quantile
-from rumpus.checker.timeline.holds import Hold, Words
+from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.timeline.host import Host, measure_host
+from rumpus.checker.timeline.timeline import Timeline
 
 Cause = Literal["release", "death", "loss"]
 """What ended a hold.
@@ -102,32 +103,27 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     host: Host | None = None
 
 
-def measure(
-    history: History,
-    words: Words,
-    holds: Sequence[Hold] | None,
-    *,
-    per_release: float | None = None,
-) -> Measures:
+def measure(timeline: Timeline, *, per_release: float | None = None) -> Measures:
     """The measures of a run. O(n log n) in the number of records.
 
     Args:
-        history: the run.
-        words: names of the workload's operations; an empty ``acquire`` if there is no main one.
-        holds: the history's; None for workloads whose main operation gives nothing to hold (a
-            queue). Without holds there are no handovers and no wake-ups.
+        timeline: the run. Where its main operation gives nothing that keeps others waiting (a
+            queue) there are no handovers and no wake-ups. ``Words.acquire`` is empty where there is
+            no main operation.
         per_release: clients woken per release, as ``checker.exclusion.herd`` counts them.
 
     Raises:
         ValueError: calls and completions cannot be paired (see ``History.operations``).
     """
+    history, words = timeline.history, timeline.words
+    holds = timeline.holds if timeline.contended else None
     return Measures(
         spread=spread(history, words.acquire, holds),
         handovers=handovers(history, holds or ()),
         wakeups=None if holds is None else wakeups(history, words.acquire, len(holds), per_release),
         messages=messages(history, words.acquire, None if holds is None else len(holds)),
-        availability=availability(history),
-        host=measure_host(history),
+        availability=availability(timeline),
+        host=measure_host(timeline.host),
     )
 
 

@@ -1,11 +1,12 @@
 """What a run has been through, as a set of state signatures: the measure of an exploration."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 from zlib import crc32
 
 from rumpus.checker.history import History, Op
-from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.faults import FaultWindow
+from rumpus.checker.timeline.timeline import Timeline
 
 _SESSION: Final = {
     "connected": "connected",
@@ -19,14 +20,14 @@ _SESSION: Final = {
 """Event of a session -> the state that begins with it."""
 
 
-def signatures(history: History) -> frozenset[int]:
+def signatures(timeline: Timeline) -> frozenset[int]:
     """The transitions of clients that a run has seen, each as a 32-bit number.
 
     A transition is a client's state before, what happened, and the kinds of fault in force. The
     state is that of the session, the operation in progress, and whether the client believes that
     it holds. How often a transition occurred does not count, nor which client it was.
     """
-    faults = _Faults(history)
+    history, faults = timeline.history, _Faults(timeline.faults)
     states: dict[int, dict[str, str]] = {}
     found = set()
     for op in history:
@@ -58,9 +59,9 @@ def _changes(history: History, op: Op) -> Iterator[tuple[int, str, str]]:
 class _Faults:
     """Which kinds of fault are in force; asked for times in ascending order."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, faults: Sequence[FaultWindow]) -> None:
         edges: list[tuple[int, int, str]] = []
-        for window in fault_windows(history):
+        for window in faults:
             edges.append((window.in_force or window.begun, 1, window.kind))
             if window.ended is not None:
                 edges.append((window.ended, -1, window.kind))

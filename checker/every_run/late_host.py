@@ -15,8 +15,8 @@ No host is so busy that it explains a longer wait.
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from rumpus.checker.history import History
-from rumpus.checker.timeline.host import Window, windows
+from rumpus.checker.timeline.host import Window
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 SHARE: Final = 0.2
@@ -27,17 +27,17 @@ BEFORE_NS: Final = 1_000_000_000
 
 
 def leave_undecided(
-    history: History, checks: Iterable[CheckResult], promised: Collection[str], *, strict: bool
+    timeline: Timeline, checks: Iterable[CheckResult], promised: Collection[str]
 ) -> None:
     """Take the anomalies that a late host explains out of the checks, and say so in ``unknown``.
 
     Args:
-        history: the run.
+        timeline: the run.
         checks: what was found; changed.
-        promised: kinds that the recipe promises to prevent. Hazards stay what they are.
-        strict: whether hazards are violations.
+        promised: kinds that the recipe promises to prevent. Hazards stay what they are, unless they
+            are violations, too (``Timeline.strict``).
     """
-    late = [each for each in windows(history) if each.late]
+    late = [each for each in timeline.host if each.late]
     if not late:
         return
     for check in checks:
@@ -45,7 +45,7 @@ def leave_undecided(
         taken: dict[str, list[Anomaly]] = {}
         for anomaly in check.anomalies:
             kind = check.kinds.get(anomaly.kind)
-            counts = kind is not None and kind.timed and (strict or kind.name in promised)
+            counts = kind is not None and kind.timed and (timeline.strict or kind.name in promised)
             undecided = counts and _explained(anomaly, late)
             (taken.setdefault(anomaly.kind, []) if undecided else kept).append(anomaly)
         check.anomalies = kept

@@ -1,5 +1,6 @@
 """How the host of a run did, as the control process measured it (``harness.host_meter``)."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -58,9 +59,8 @@ def windows(history: History) -> list[Window]:
     ]
 
 
-def measure_host(history: History) -> Host | None:
+def measure_host(measured: Sequence[Window]) -> Host | None:
     """How the host did; None if nobody measured it."""
-    measured = windows(history)
     if not measured:
         return None
     told = [(each.end - each.start, each.queue) for each in measured if each.queue is not None]

@@ -23,12 +23,14 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.timeline.calm import Span, disturbances
+from rumpus.checker.timeline.calm import Span, disconnected, disturbances, leaderless
 from rumpus.checker.timeline.changes import Calls, Change, changes_of
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.derived_line import derive_line
 from rumpus.checker.timeline.faults import FaultWindow, fault_windows
 from rumpus.checker.timeline.holds import Hold, Words, extract_holds, pauses
+from rumpus.checker.timeline.host import Window as HostWindow
+from rumpus.checker.timeline.host import windows as host_windows
 from rumpus.checker.timeline.ownership import ServerView, sequence_number
 from rumpus.checker.timeline.server_view import server_view
 from rumpus.checker.timeline.session_proofs import lives_by_grants
@@ -221,6 +223,21 @@ class Timeline:
     def faults(self) -> list[FaultWindow]:
         """The faults in order of their beginning."""
         return fault_windows(self.history)
+
+    @cached_property
+    def leaderless(self) -> Sequence[Span]:
+        """When the control process saw no leader."""
+        return leaderless(self.history)
+
+    @cached_property
+    def disconnected(self) -> Mapping[int, Sequence[Span]]:
+        """Client -> when it was not connected, including the time before it first was."""
+        return disconnected(self.history)
+
+    @cached_property
+    def host(self) -> Sequence[HostWindow]:
+        """How late the run's host was, from when to when; empty if nobody measured it."""
+        return host_windows(self.history)
 
     @cached_property
     def disturbances(self) -> Mapping[int, Sequence[Span]]:

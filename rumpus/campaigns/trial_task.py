@@ -157,7 +157,7 @@ def outcome_of(
         cpu_seconds=0.0 if cpu_seconds is None else cpu_seconds(),
         versions=dict(record.versions),
         settings=_settled(settings, record),
-        signatures=signatures(history),
+        signatures=signatures(timeline),
     )
 
 

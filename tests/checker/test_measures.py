@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.measures import Messages, Spread, Wakeups, measure
-from rumpus.checker.timeline.holds import Words, extract_holds
+from rumpus.checker.timeline.holds import Words
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 WORDS = Words()
 
 
 def measured(recorded, *, contended=True, words=WORDS):
-    history = recorded.history()
-    return measure(history, words, extract_holds(history, words) if contended else None)
+    return measure(laid_out(recorded.history(), words=words, contended=contended))
 
 
 def rows(measures):

@@ -1,5 +1,10 @@
-from rumpus.results.signatures import signatures
+from rumpus.results.signatures import signatures as signatures_of
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
+
+
+def signatures(history):
+    return signatures_of(laid_out(history))
 
 
 def lock(rounds=1, client=0):

@@ -50,14 +50,16 @@ OF_SERVERS = frozenset(
 
 
 def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
-    """What a workload's checks find, and the checks that every run gets, in order.
+    """What is found in a run: by the check of the servers, the workload's, and that of errors.
 
-    The kinds of each result say what its anomalies mean, and which of them count whatever the
-    recipe promises.
+    Then whether enough happened, and what is undecided because a part of the run is missing. The
+    kinds of each result say what its anomalies mean, and which of them count whatever the recipe
+    promises.
     """
+    judged = [check_server_state, *workload.judged_by(), check_errors]
     results: list[CheckResult] = []
     least = []
-    for each in workload.judged_by():
+    for each in judged:
         found = perform(each, timeline, results)
         if found is None:
             continue
@@ -76,8 +78,7 @@ def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
         effects=workload.effects_of(timeline.asked),
         expired=workload.expired,
     )
-    errors = perform(check_errors, timeline, results)
-    return [*results, *([errors] if errors is not None else []), exercise]
+    return [*results, exercise, *_open_questions(timeline, judged)]
 
 
 def _stat(result: CheckResult, name: str) -> int | None:
@@ -113,34 +114,24 @@ def judge_timeline(
         questions: checks that are undecided already.
     """
     promised = frozenset(timeline.promises.prevents)
-    servers = perform(check_server_state, timeline, ())
-    checks = [
-        *questions,
-        *([servers] if servers is not None else []),
-        *findings(workload, timeline),
-        *_open_questions(timeline, workload),
-    ]
     if not (timeline.lossy or timeline.damaged):
         promised |= OF_SERVERS
-    leave_undecided(timeline.history, checks, promised, strict=timeline.strict)
+    checks = [*questions, *findings(workload, timeline)]
+    leave_undecided(timeline, checks, promised)
     verdict = judge(checks, promised, strict=timeline.strict)
     made = workload.catalogue.get(recipe)
     if workload.plain and made is not None and not made.faulty:
         verdict.blamed = "servers"
-    verdict.measures = measure(
-        timeline.history,
-        workload.words,
-        timeline.holds if workload.contended else None,
-        per_release=verdict.stats("herd").get("per_release"),
-    )
+    per_release = verdict.stats("herd").get("per_release")
+    verdict.measures = measure(timeline, per_release=per_release)
     return verdict
 
 
-def _open_questions(timeline: Timeline, workload: Family) -> list[CheckResult]:
+def _open_questions(timeline: Timeline, judged: Sequence[Check]) -> list[CheckResult]:
     """What is undecided because a part of the timeline is missing."""
     found = []
-    kinds = [kind for each in workload.judged_by() for kind in declaration(each).finds]
-    untold = {kind.name for kind in kinds if kind.logs} & timeline.promises.prevents
+    kinds = [kind for each in judged for kind in declaration(each).finds if kind.logs]
+    untold = {kind.name for kind in kinds} & timeline.promises.prevents
     if untold and timeline.logs is None:
         what = f"these are needed to rule out {', '.join(sorted(untold))}"
         found.append(CheckResult(name="the servers' logs", unknown=[what]))

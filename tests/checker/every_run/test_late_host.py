@@ -7,6 +7,7 @@ from rumpus.checker.every_run.timeouts import OVERDUE_CALL
 from rumpus.checker.exclusion.mutual_exclusion import SPLIT_BRAIN
 from rumpus.checker.timeline.host import Host, measure_host
 from rumpus.checker.verdict import Anomaly, CheckResult
+from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
 S = 10**9
@@ -36,7 +37,7 @@ KINDS = {each.name: each for each in (OVERDUE_CALL, SPLIT_BRAIN)}
 
 def left(run, *anomalies, promised=tuple(KINDS)):
     check = CheckResult(name="timeouts", anomalies=list(anomalies), kinds=KINDS)
-    leave_undecided(run, [check], promised, strict=False)
+    leave_undecided(laid_out(run), [check], promised)
     return check
 
 
@@ -75,9 +76,11 @@ def test_hazards_stay_hazards():
     assert check.unknown == []
 
 
+def measured(*windows):
+    return measure_host(laid_out(history(*windows)).host)
+
+
 def test_how_the_host_did():
-    assert measure_host(history()) is None
-    assert measure_host(history(*LATE)) == Host(
-        late_s=2.0, measured_s=30.0, worst_ms=180.0, queue=1.6
-    )
-    assert measure_host(history((0, 5, 1.0))).queue is None
+    assert measured() is None
+    assert measured(*LATE) == Host(late_s=2.0, measured_s=30.0, worst_ms=180.0, queue=1.6)
+    assert measured((0, 5, 1.0)).queue is None

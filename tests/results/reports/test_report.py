@@ -8,11 +8,11 @@ import pytest
 
 from rumpus.checker.history import History, Op
 from rumpus.checker.measures import measure
-from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.reports import report
 from rumpus.results.reports.report import render_report
 from rumpus.results.results_document import results_document
+from tests.checker.laid_out import laid_out
 
 MS = 1_000_000
 
@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(sample):
-    measures = measure(sample.history, Words(), extract_holds(sample.history, Words()))
+    measures = measure(laid_out(sample.history, contended=True))
     return render(sample, verdict=msgspec.structs.replace(sample.verdict, measures=measures))
 
 

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from rumpus.checker.availability import Availability
 from rumpus.checker.measures import Measures, measure
-from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.verdict import CheckResult, judge
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
+from tests.checker.laid_out import laid_out
 
 
 def printed(sample, verdict=None):
@@ -36,7 +36,7 @@ def test_prints_the_verdict_tables_and_the_reports_path(sample):
 
 
 def test_prints_the_measures_and_what_the_run_stood_on(sample):
-    measures = measure(sample.history, Words(), extract_holds(sample.history, Words()))
+    measures = measure(laid_out(sample.history, contended=True))
     verdict = msgspec.structs.replace(sample.verdict, measures=measures)
     versions = {"kazoo": "2.10.0", "python": "3.11.9", "rumpus": "0.1.0"}
     record = msgspec.structs.replace(sample.record, versions=versions)
