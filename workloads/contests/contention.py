@@ -25,7 +25,7 @@ from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
 from rumpus.workloads.contests.contender import Contender, Grant, Work
-from rumpus.workloads.framework.checks import Need, accepted_actions
+from rumpus.workloads.framework.checks import Need, accepted_actions, stats_of
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 
@@ -295,5 +295,5 @@ class ContentionWorkload(Workload):
         results: Sequence[CheckResult],
     ) -> int | None:
         """How many sessions expired while their clients were holders."""
-        found: int | None = results[0].stats["expiries_while_holding"]
+        found: int | None = stats_of(results, "exclusion")["expiries_while_holding"]
         return found
