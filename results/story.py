@@ -9,8 +9,8 @@ The story goes backwards from an anomaly along its causes:
   the story, though the anomaly may not name it;
 - what other calls were about the same key, and what the anomaly's clients did meanwhile;
 - who was told of that by a watch;
-- when the sessions of all these clients ended, and when they learned it; when their processes stood
-  still; at which line of the recipe a client stood when it learned that, or believed otherwise;
+- when the sessions of all these clients ended, when they had lost the connection, and when they
+  learned it; when their processes stood still; at which line of the recipe a client stood then;
 - the faults that touched one of these clients, or a server while one of them was cut off.
 
 Of more lines than ``MOST_LINES`` those of the least weight are told, and of equal ones those that
@@ -336,6 +336,7 @@ class _Teller:
     def _of_clients(self) -> Iterator[_Event]:
         cited = set(self._anomaly.ops)
         history = self._timeline.history
+        ends = self._ends_of_sessions()
         for op in history.events("session"):
             client = op.value.get("client")
             if (
@@ -344,11 +345,29 @@ class _Teller:
                 and self._since <= op.time <= self._until
             ):
                 weight = 1 if op.index in cited else _WEIGHTS.get(op.f, 3)
+                if op.index in ends:
+                    weight = 0
                 line = f", at {op.value['at']}" if op.value.get("at") else ""
                 yield _Event(op.time, weight, f"c{client} {_SAID_OF_SESSIONS[op.f]}{line}")
         acts = [op for op in history.events("witness") if op.index in cited]
         for op in (*acts[:1], *acts[-1:]):
             yield _Event(op.time, 1, f"c{op.value['client']} acts on the resource")
+
+    def _ends_of_sessions(self) -> set[int]:
+        """Where the anomaly's clients lost a connection for good, and learned of the end."""
+        cut: dict[int, int] = {}
+        found = set()
+        for op in self._timeline.history.events("session"):
+            client = op.value.get("client")
+            if client not in self._named_clients:
+                continue
+            if op.f == "suspended":
+                cut[client] = op.index
+            elif op.f == "connected":
+                cut.pop(client, None)
+            elif op.f == "lost":
+                found |= {op.index, cut.pop(client, op.index)}
+        return found
 
     def _of_sessions(self) -> Iterator[_Event]:
         """Sessions that ended on the servers, and how much later their clients knew."""
