@@ -210,9 +210,12 @@ class ContentionWorkload(Workload):
             return
         end = client.after(STAY_S)
         action = client.context.action
-        guard = {"guard": action.guard} if action.seconds else {}
         while client.time < end:
-            worked = yield self.work(acts=PART_ACTS, pause=PART_PAUSE_S, **guard)
+            worked = yield (
+                self.work(acts=1, pause=0.0, seconds=action.seconds, guard=action.guard)
+                if action.seconds
+                else self.work(acts=PART_ACTS, pause=PART_PAUSE_S)
+            )
             if worked.type != "ok":
                 return
 
