@@ -1,5 +1,6 @@
 """Whether ephemeral znodes exist exactly as long as their sessions, unless they are removed."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
@@ -82,10 +83,8 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
             pair = calls[op.process] = pairs[op.index]
             if op.f in ("look", "create"):
                 before[op.process] = dict(standing)
-            elif op.f == "remove" and not _certainly_not(pair):
-                own = standing.get(op.value["name"])
-                if own is not None and own.client == history.client_of(op.process):
-                    del standing[op.value["name"]]
+            elif op.f == "remove" and pair.outcome != "fail":
+                _let_go(op.value["name"], history.client_of(op.process), standing)
             continue
         pair = calls[op.process]
         if op.type != "ok":
@@ -101,10 +100,7 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
         own = op.value["session"]
         if ends.get(own, NEVER) + SLACK_NS < pair.invoke.time:
             result.anomalies.append(_revived(pair, op, own, ends[own], history))
-        for node in expected.values():
-            if standing.get(node.name) is not node or seen.get(node.name) == node.session:
-                continue
-            del standing[node.name]
+        for node in _gone(expected.values(), seen, standing):
             alive = node.session in ends and op.time + SLACK_NS < ends[node.session]
             alive = alive or op.time < answered.get(node.session, op.time)
             if alive or node.session == viewer:
@@ -116,6 +112,23 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
             result.anomalies += _lingering(pair, op, ends, history)
     result.stats = {"looks": looks}
     return result
+
+
+def _let_go(name: str, client: int, standing: dict[str, Standing]) -> None:
+    """A node whose creator has begun to remove it need not be seen any more."""
+    node = standing.get(name)
+    if node is not None and node.client == client:
+        del standing[name]
+
+
+def _gone(
+    expected: Iterable[Standing], seen: Mapping[str, str | None], standing: dict[str, Standing]
+) -> Iterator[Standing]:
+    """The nodes still ``standing`` that a client has not seen in their sessions; each once."""
+    for node in expected:
+        if standing.get(node.name) is node and seen.get(node.name) != node.session:
+            del standing[node.name]
+            yield node
 
 
 NEVER = 2**63
@@ -139,10 +152,6 @@ def _last_answers(history: History) -> dict[str, int]:
         if done is not None and done.type == "ok" and call.f in ("create", "look"):
             found[done.value["session"]] = call.time
     return found
-
-
-def _certainly_not(pair: Operation) -> bool:
-    return pair.outcome == "fail"
 
 
 def _early(node: Standing, look: Operation, instead: str | None, history: History) -> Anomaly:
