@@ -7,7 +7,7 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
 from rumpus.checker.deciders.operation_table import OK, OperationTable
-from rumpus.checker.deciders.values import Ints, WrongOperations
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 
 NO_PART = "no part of the model"
 """The meaning, in ``ModelEntry.functions``, of operations that a model ignores."""

@@ -11,8 +11,9 @@ shows how many faults there were, and how many counted.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.timeline.timeline import Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Requirement
 

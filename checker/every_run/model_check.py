@@ -7,11 +7,14 @@ from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING
 
 from rumpus.checker.check import check
+from rumpus.checker.history import History
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 if TYPE_CHECKING:
     from rumpus.checker.deciders.decide import ModelEntry
+    from rumpus.checker.deciders.decision import Witness
+    from rumpus.checker.deciders.operation_table import OperationTable
     from rumpus.checker.models.model import Model
 
 NOT_LINEARIZABLE = Kind("not-linearizable", "no order of the operations explains all their results")

@@ -116,9 +116,7 @@ def _endless(
     called = operation.invoke.time
     start, stop = longest_calm(spans.get(client, []), called, done.time)
     if stop - start > ENDLESS_NS:
-        what = (
-            f"c{client}'s {operation.invoke.f}, called at {at(history, called)}, did not return"
-        )
+        what = f"c{client}'s {operation.invoke.f}, called at {at(history, called)}, did not return"
         yield _overdue(history, operation, what, "", (start, stop))
 
 

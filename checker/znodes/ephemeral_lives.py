@@ -62,9 +62,6 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
     a write in their own session, which the servers must refuse if that session had ended before
     the call.
 
-    Args:
-        timeline: the run.
-
     Cost: O(n) for a bounded number of names.
     """
     history, truth, clock = timeline.history, timeline.truth, timeline.clock
@@ -86,27 +83,20 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
             elif op.f == "remove" and pair.outcome != "fail":
                 _let_go(op.value["name"], history.client_of(op.process), standing)
             continue
-        pair = calls[op.process]
-        if op.type != "ok":
+        if op.type != "ok" or op.f not in ("create", "look"):
             continue
-        if op.f == "create":
-            name, client = op.value["name"], history.client_of(op.process)
-            expected, seen, viewer = before.pop(op.process), {name: op.value["session"]}, None
-            expected = {name: expected[name]} if name in expected else {}
-        elif op.f == "look":
-            expected, seen, viewer = before.pop(op.process), op.value["owners"], op.value["session"]
-        else:
-            continue
-        own = op.value["session"]
+        pair, own = calls[op.process], op.value["session"]
+        expected, seen = _shown(op, before.pop(op.process))
         if ends.get(own, NEVER) + SLACK_NS < pair.invoke.time:
             result.anomalies.append(_revived(pair, op, own, ends[own], history))
-        for node in _gone(expected.values(), seen, standing):
+        for node in _gone(expected, seen, standing):
             alive = node.session in ends and op.time + SLACK_NS < ends[node.session]
             alive = alive or op.time < answered.get(node.session, op.time)
-            if alive or node.session == viewer:
+            if alive or (op.f == "look" and node.session == own):
                 result.anomalies.append(_early(node, pair, seen.get(node.name), history))
         if op.f == "create":
-            standing[name] = Standing(name, op.value["session"], client, pair)
+            name = op.value["name"]
+            standing[name] = Standing(name, own, history.caller(pair), pair)
         else:
             looks += 1
             result.anomalies += _lingering(pair, op, ends, history)
@@ -119,6 +109,16 @@ def _let_go(name: str, client: int, standing: dict[str, Standing]) -> None:
     node = standing.get(name)
     if node is not None and node.client == client:
         del standing[name]
+
+
+def _shown(
+    done: Op, before: Mapping[str, Standing]
+) -> tuple[list[Standing], Mapping[str, str | None]]:
+    """The nodes that a result must show, and the session of each one that it shows."""
+    if done.f == "look":
+        return list(before.values()), done.value["owners"]
+    name = done.value["name"]
+    return [before[name]] if name in before else [], {name: done.value["session"]}
 
 
 def _gone(
