@@ -101,12 +101,8 @@ def check_order(timeline: Timeline) -> CheckResult | None:
     """
     if "unfair-grant" not in timeline.promises.prevents:
         return None
-    history, holds, server, permits = (
-        timeline.history,
-        timeline.holds,
-        timeline.lives,
-        timeline.permits,
-    )
+    history, holds, server = timeline.history, timeline.holds, timeline.lives
+    permits = timeline.permits
     result = CheckResult(name="order")
     numbered = _numbered(holds, server)
     result.stats = {"judged": len(numbered), "not judged": len(holds) - len(numbered)}

@@ -36,23 +36,17 @@ def check_sequencers(timeline: Timeline) -> CheckResult | None:
     """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out."""
     if "stale-sequencer" not in timeline.promises.prevents:
         return None
-    history, holds, words, truth, clock, path = (
-        timeline.history,
-        timeline.holds,
-        timeline.words,
-        timeline.truth,
-        timeline.clock,
-        timeline.path,
-    )
+    history = timeline.history
     result = CheckResult(name="sequencers")
     deletions: dict[tuple[str, int], int] = {}
-    if truth is not None and clock is not None:
+    if timeline.logs is not None:
+        truth, clock = timeline.logs
         deletions = {
             (life.path, life.czxid): clock.monotonic(life.deleted_ms)
-            for life in truth.znodes(path)
+            for life in truth.znodes(timeline.path)
             if life.deleted_ms is not None and clock.sure_of(life.deleted_ms)
         }
-    stands = _stands(history, holds, words, deletions)
+    stands = _stands(history, timeline.holds, timeline.words, deletions)
     answers = {True: 0, False: 0}
     for operation in history.operations():
         call, done = operation

@@ -5,14 +5,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
 from rumpus.checker.deciders.registry import MODELS
-from rumpus.consoles import answers, print_json
+from rumpus.consoles import answers, print_document
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.ensemble import Availability, EnvironmentRefusal
@@ -48,7 +47,7 @@ def list_command(arguments: argparse.Namespace) -> int:
     names = names_here()
     document = catalogue() | {"own": own_names(names), "warnings": list(names.warnings)}
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
         return 0
     _print(document, answers())
     return 0
