@@ -205,6 +205,16 @@ class History(Sequence[Op]):
             self._operations[nemesis] = self._pair(nemesis=nemesis)
         return list(self._operations[nemesis])
 
+    def answered(self, *functions: str) -> Iterator[tuple[Operation, Op]]:
+        """Clients' operations that returned ok, each with that return, ordered by call.
+
+        Only those with one of these names; all, if none is given. Raises what ``operations`` does.
+        """
+        for operation in self.operations():
+            call, done = operation
+            if done is not None and done.type == "ok" and (not functions or call.f in functions):
+                yield operation, done
+
     def _pair(self, *, nemesis: bool) -> tuple[Operation, ...]:
         open_calls: dict[Process, int] = {}
         pairs: list[Operation] = []

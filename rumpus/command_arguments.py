@@ -30,13 +30,8 @@ def _explore(parser: argparse.ArgumentParser) -> None:
 
 
 def _merge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="what `rumpus explore --shard I/N --json` has printed, a file for each part",
-    )
+    words = "what `rumpus explore --shard I/N --json` has printed, a file for each part"
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=words)
     add_cases(parser)
     add_json(parser)
 
@@ -45,36 +40,24 @@ def _mutants(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--servers", action="store_true", help="hunt mutant servers instead of mutant recipes"
     )
-    parser.add_argument(
-        "--family",
-        metavar="WORKLOAD",
-        help="only mutants of this workload, or those of package.module:Class, a workload of your "
-        "own (default: all of rumpus)",
+    words = (
+        "only mutants of this workload, or those of package.module:Class, a workload of your "
+        "own (default: all of rumpus)"
     )
+    parser.add_argument("--family", metavar="WORKLOAD", help=words)
     effort = parser.add_mutually_exclusive_group()
-    effort.add_argument(
-        "--budget",
-        type=seconds(),
-        default=120.0,
-        metavar="S",
-        help="seconds to spend on each mutant; one not caught by then is missed (default: 120)",
-    )
-    effort.add_argument(
-        "--seeds",
-        type=count(1, 10_000),
-        metavar="N",
-        help="runs of each mutant; it must be caught in at least 4 of 5 of them",
-    )
+    words = "seconds to spend on each mutant; one not caught by then is missed (default: 120)"
+    effort.add_argument("--budget", type=seconds(), default=120.0, metavar="S", help=words)
+    words = "runs of each mutant; it must be caught in at least 4 of 5 of them"
+    effort.add_argument("--seeds", type=count(1, 10_000), metavar="N", help=words)
     add_count(
         parser, "--seed", 0, 2**31, "seed of the first run of each mutant (default: 0)", default=0
     )
-    parser.add_argument(
-        "--cases",
-        type=Path,
-        metavar="DIR",
-        help="make a case of each mutant in this directory, in a folder for each family; a case "
-        "that is there and still shows its mistake stays as it is",
+    words = (
+        "make a case of each mutant in this directory, in a folder for each family; a case "
+        "that is there and still shows its mistake stays as it is"
     )
+    parser.add_argument("--cases", type=Path, metavar="DIR", help=words)
     words = "with --cases: seconds to spend on shrinking each new case (default: 60)"
     add_seconds(parser, "--shrink", 60.0, words, within=(0, LONGEST_S))
     _add_jobs(parser)
@@ -102,11 +85,8 @@ def _shrink(parser: argparse.ArgumentParser) -> None:
 def _reproduce(parser: argparse.ArgumentParser) -> None:
     words = "the run's directory; what it names is run: reproduce only what you trust"
     parser.add_argument("path", type=Path, metavar="RUN", help=words)
-    parser.add_argument(
-        "--anomaly",
-        metavar="KIND",
-        help="the kind of anomaly to look for (default: that of the first broken promise)",
-    )
+    words = "the kind of anomaly to look for (default: that of the first broken promise)"
+    parser.add_argument("--anomaly", metavar="KIND", help=words)
     _add_output(parser, "the case to write (default: cases/WORKLOAD-RECIPE-ANOMALY.case.json)")
     add_count(parser, "--tries", 1, 100_000, "runs to try at most (default: 300)", default=300)
     words = "seconds after which no further run is tried (default: none)"
@@ -118,26 +98,18 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path",
-        type=Path,
-        metavar="FILE|DIR|RUN",
-        help="a case, a directory with cases (*.case.json), or a run's directory; what they name "
-        "is run: replay only what you trust",
+    words = (
+        "a case, a directory with cases (*.case.json), or a run's directory; what they name "
+        "is run: replay only what you trust"
     )
-    parser.add_argument(
-        "--ensemble",
-        choices=("sim", "docker", "auto"),
-        help="where the servers run (default: as in the case, mostly sim)",
-    )
+    parser.add_argument("path", type=Path, metavar="FILE|DIR|RUN", help=words)
+    words = "where the servers run (default: as in the case, mostly sim)"
+    parser.add_argument("--ensemble", choices=("sim", "docker", "auto"), help=words)
     parser.add_argument(
         "--kazoo", metavar="VERSION|PATH", help="kazoo that the clients run with, as for `run`"
     )
-    parser.add_argument(
-        "--as-test",
-        action="store_true",
-        help="run nothing; print a test module that fails as long as the failure is there",
-    )
+    words = "run nothing; print a test module that fails as long as the failure is there"
+    parser.add_argument("--as-test", action="store_true", help=words)
     _add_jobs(parser)
     add_json(parser)
 
@@ -146,66 +118,44 @@ def _bisect(parser: argparse.ArgumentParser) -> None:
     words = "the failure; what the case names is run: bisect only what you trust"
     parser.add_argument("path", type=Path, metavar="CASE", help=words)
     of = parser.add_mutually_exclusive_group(required=True)
-    of.add_argument(
-        "--kazoo",
-        metavar="A..B|A,B,...",
-        help="all released versions of kazoo between two; or versions and directories one by one",
+    words = "all released versions of kazoo between two; or versions and directories one by one"
+    of.add_argument("--kazoo", metavar="A..B|A,B,...", help=words)
+    words = "commits of a Git repository in which the recipe or the workload is"
+    of.add_argument("--commits", metavar="OLD..NEW", help=words)
+    words = "images of ZooKeeper, oldest first: the case is performed on real servers in Docker"
+    of.add_argument("--images", metavar="A,B,...", help=words)
+    words = "versions of ZooKeeper, oldest first, see `rumpus image`: on real servers, too"
+    of.add_argument("--zookeeper", metavar="A,B,...", help=words)
+    words = (
+        "with --commits: the repository, or the folder in it in which the case is performed "
+        "(default: the working directory)"
     )
-    of.add_argument(
-        "--commits",
-        metavar="OLD..NEW",
-        help="commits of a Git repository in which the recipe or the workload is",
-    )
-    of.add_argument(
-        "--images",
-        metavar="A,B,...",
-        help="images of ZooKeeper, oldest first: the case is performed on real servers in Docker",
-    )
-    of.add_argument(
-        "--zookeeper",
-        metavar="A,B,...",
-        help="versions of ZooKeeper, oldest first, see `rumpus image`: on real servers, too",
-    )
-    parser.add_argument(
-        "--repository",
-        type=Path,
-        metavar="DIR",
-        help="with --commits: the repository, or the folder in it in which the case is performed "
-        "(default: the working directory)",
-    )
+    parser.add_argument("--repository", type=Path, metavar="DIR", help=words)
     words = (
         "runs of each version, each with another seed, until one shows the failure (default: 5; "
         "1 on real servers)"
     )
     add_count(parser, "--seeds", 1, 1000, words)
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="try every version; by default of more than 8 only those that a binary search needs",
-    )
+    words = "try every version; by default of more than 8 only those that a binary search needs"
+    parser.add_argument("--all", action="store_true", help=words)
     _add_jobs(parser)
     add_json(parser)
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
     add_path(parser)
-    parser.add_argument(
-        "--model",
-        metavar="MODEL",
-        help="model that the operations must follow: see `rumpus list`; or package.module:Class, a "
-        "module of the path or of the working directory, whose code is run",
+    words = (
+        "model that the operations must follow: see `rumpus list`; or package.module:Class, a "
+        "module of the path or of the working directory, whose code is run"
     )
-    parser.add_argument(
-        "--workload",
-        metavar="NAME",
-        help="workload that made the history, if the history does not say it; for a run of a "
-        "workload of your own package.module:Class, whose code is run",
+    parser.add_argument("--model", metavar="MODEL", help=words)
+    words = (
+        "workload that made the history, if the history does not say it; for a run of a "
+        "workload of your own package.module:Class, whose code is run"
     )
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help="recipe whose promises must be kept (default: all promises)",
-    )
+    parser.add_argument("--workload", metavar="NAME", help=words)
+    words = "recipe whose promises must be kept (default: all promises)"
+    parser.add_argument("--recipe", metavar="NAME", help=words)
     parser.add_argument(
         "--initial", metavar="VALUE", help="initial value of the model, JSON or text"
     )
@@ -215,12 +165,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="format of the history (default: auto, from its content)",
     )
-    parser.add_argument(
-        "--budget",
-        type=seconds(),
-        metavar="SECONDS",
-        help="seconds to search before the answer is unknown (default: 60)",
-    )
+    words = "seconds to search before the answer is unknown (default: 60)"
+    parser.add_argument("--budget", type=seconds(), metavar="SECONDS", help=words)
     parser.add_argument(
         "--svg", type=Path, metavar="FILE", help="draw the contradiction into this file"
     )
@@ -229,22 +175,17 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 def _export(parser: argparse.ArgumentParser) -> None:
     add_path(parser)
-    parser.add_argument(
-        "--format",
-        choices=["edn", "porcupine-kv"],
-        required=True,
-        help="edn for Jepsen and Knossos; porcupine-kv for operations get, put and append",
-    )
+    words = "edn for Jepsen and Knossos; porcupine-kv for operations get, put and append"
+    parser.add_argument("--format", choices=["edn", "porcupine-kv"], required=True, help=words)
     _add_output(parser, "write to this file instead of standard output")
 
 
 def _image(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--version",
-        metavar="VERSION",
-        help="make the image of this version unless it is here, and print its name; 3.9 means the "
-        "newest 3.9 (default: list the versions)",
+    words = (
+        "make the image of this version unless it is here, and print its name; 3.9 means the "
+        "newest 3.9 (default: list the versions)"
     )
+    parser.add_argument("--version", metavar="VERSION", help=words)
     add_json(parser)
 
 
@@ -266,23 +207,19 @@ def _init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workload", metavar="NAME", help="what the clients do (default: lock); see `rumpus list`"
     )
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help="package.module:Name, the class or function to put on trial (default: one of kazoo, "
-        "as an example)",
+    words = (
+        "package.module:Name, the class or function to put on trial (default: one of kazoo, "
+        "as an example)"
     )
+    parser.add_argument("--recipe", metavar="NAME", help=words)
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "shell", nargs="?", choices=("bash", "zsh", "fish"), help="whose script to print"
     )
-    parser.add_argument(
-        "--names",
-        choices=("workloads", "recipes", "faults", "models"),
-        help="print the names of these instead, one a line: the scripts call it",
-    )
+    words = "print the names of these instead, one a line: the scripts call it"
+    parser.add_argument("--names", choices=("workloads", "recipes", "faults", "models"), help=words)
 
 
 def _sim_server(parser: argparse.ArgumentParser) -> None:
@@ -290,38 +227,25 @@ def _sim_server(parser: argparse.ArgumentParser) -> None:
     add_count(
         parser, "--observers", 0, 9, "observers, servers that do not vote (default: 0)", default=0
     )
-    parser.add_argument(
-        "--port",
-        type=count(0, 65535),
-        default=2181,
-        metavar="PORT",
-        help="port of the first server on 127.0.0.1; the others take the next ones (default: 2181; "
-        "0: any free ones)",
+    words = (
+        "port of the first server on 127.0.0.1; the others take the next ones (default: 2181; "
+        "0: any free ones)"
     )
-    parser.add_argument(
-        "--seed",
-        type=count(0, 2**63 - 1),
-        default=0,
-        metavar="SEED",
-        help="seed of the servers' random choices (default: 0)",
-    )
+    parser.add_argument("--port", type=count(0, 65535), default=2181, metavar="PORT", help=words)
+    words = "seed of the servers' random choices (default: 0)"
+    parser.add_argument("--seed", type=count(0, 2**63 - 1), default=0, metavar="SEED", help=words)
     words = "the servers' tickTime: a silent server is given up after 5 ticks (default: 2)"
     add_seconds(parser, "--tick", 2.0, words, within=(0.01, 60))
-    parser.add_argument(
-        "--control",
-        type=count(0, 65535),
-        metavar="PORT",
-        help="also serve HTTP on this port of 127.0.0.1 (0: any free one), by which tests expire "
-        "sessions, kill servers and so on: see docs/testing-applications.md",
+    words = (
+        "also serve HTTP on this port of 127.0.0.1 (0: any free one), by which tests expire "
+        "sessions, kill servers and so on: see docs/testing-applications.md"
     )
+    parser.add_argument("--control", type=count(0, 65535), metavar="PORT", help=words)
 
 
 def _conformance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "server",
-        metavar="HOST:PORT",
-        help="client port of a test server that nobody else uses; znodes that are made are removed",
-    )
+    words = "client port of a test server that nobody else uses; znodes that are made are removed"
+    parser.add_argument("server", metavar="HOST:PORT", help=words)
     words = "the server's tickTime (default: as it says itself)"
     add_seconds(parser, "--tick", None, words, within=(0.01, 60))
     add_json(parser)

@@ -92,10 +92,9 @@ def _missed(
 def _first_requests(history: History) -> dict[str, Op]:
     """Node -> the first record that its owner was asked: by then the request is in the node."""
     found: dict[str, Op] = {}
-    for call, done in history.operations():
-        if call.f == "revoke" and done is not None and done.type == "ok":
-            for node in done.value["asked"]:
-                known = found.get(node)
-                if known is None or done.time < known.time:
-                    found[node] = done
+    for _, done in history.answered("revoke"):
+        for node in done.value["asked"]:
+            known = found.get(node)
+            if known is None or done.time < known.time:
+                found[node] = done
     return found

@@ -48,10 +48,8 @@ def check_sequencers(timeline: Timeline) -> CheckResult | None:
         }
     stands = _stands(history, timeline.holds, timeline.words, deletions)
     answers = {True: 0, False: 0}
-    for operation in history.operations():
-        call, done = operation
-        if call.f != "verify" or done is None or done.type != "ok":
-            continue
+    for operation, done in history.answered("verify"):
+        call = operation.invoke
         stand = stands.get(call.value["sequencer"])
         if stand is None:
             continue
@@ -75,10 +73,7 @@ def _stands(
     by_grant = {hold.ops[1]: hold for hold in holds}
     ends = _releases(history, words)
     stands = {}
-    for operation in history.operations():
-        done = operation.completion
-        if operation.invoke.f != words.acquire or done is None or done.type != "ok":
-            continue
+    for _, done in history.answered(words.acquire):
         hold = by_grant.get(done.index)
         sequencer = (done.value or {}).get("sequencer")
         if hold is None or sequencer is None:
@@ -98,9 +93,8 @@ def _stands(
 def _releases(history: History, words: Words) -> dict[tuple[int, int], int]:
     """Process and call of each release that was acknowledged -> when it returned."""
     return {
-        (int(call.process), call.time): done.time
-        for call, done in history.operations()
-        if call.f == words.release and done is not None and done.type == "ok"
+        (int(operation.invoke.process), operation.invoke.time): done.time
+        for operation, done in history.answered(words.release)
     }
 
 

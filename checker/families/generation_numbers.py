@@ -37,20 +37,17 @@ def check_generation_numbers(timeline: Timeline) -> CheckResult:
     def tell(operation: Operation, key: str, what: str, number: Number, *, new: bool) -> None:
         told.setdefault((key, what), []).append((operation, number, new))
 
-    for operation in history.operations():
-        call, done = operation
-        if done is None or done.type != "ok":
-            continue
+    for operation, done in history.answered("stat", "recreate", "set-acl"):
         value: Any = done.value
-        if call.f == "stat":
+        if done.f == "stat":
             key, instance = value["key"], value["instance"]
             tell(operation, key, "instance", (instance,), new=False)
             tell(operation, key, "lock", (value["lock"],), new=False)
             for what in ("content", "acl"):
                 tell(operation, key, what, (instance, value[what]), new=False)
-        elif call.f == "recreate":
+        elif done.f == "recreate":
             tell(operation, "", "instance", (value["instance"],), new=True)
-        elif call.f == "set-acl":
+        else:
             tell(operation, value["key"], "acl", (value["instance"], value["acl"]), new=True)
     for (key, what), numbers in told.items():
         result.anomalies += _regressions(history, f"{what} generation of {key}".rstrip(), numbers)
@@ -99,9 +96,8 @@ def _generations(history: History, holds: Sequence[Hold]) -> list[tuple[Hold, in
     """Each exclusive hold that told its token and its lock generation, in order of the tokens."""
     grants = {
         done.index: done.value["generation"]
-        for call, done in history.operations()
-        if done is not None and done.type == "ok" and isinstance(done.value, dict)
-        if done.value.get("generation") is not None
+        for _, done in history.answered()
+        if isinstance(done.value, dict) and done.value.get("generation") is not None
     }
     found = [
         (hold, grants[hold.ops[1]])

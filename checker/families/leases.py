@@ -5,7 +5,6 @@ Operations with {session, cached} in their ok value were made on a handle of tha
 """
 
 from bisect import bisect_left
-from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
@@ -33,9 +32,6 @@ def check_leases(timeline: Timeline) -> CheckResult:
       answered was sent before the connection was lost, and no lease lasts longer than the timeout.
     - ``expired-handle``: a call was answered on a handle of a session that had ended on the servers
       before it was made.
-
-    Args:
-        timeline: the run.
     """
     history = timeline.history
     result = CheckResult(name="leases")
@@ -43,9 +39,8 @@ def check_leases(timeline: Timeline) -> CheckResult:
     ends = _ends(timeline)
     timeout = int(timeline.session_timeout * 1e9)
     judged = 0
-    for operation in history.operations():
-        call, done = operation
-        value: Any = None if done is None or done.type != "ok" else done.value
+    for operation, done in history.answered():
+        call, value = operation.invoke, done.value
         if not isinstance(value, dict) or value.get("session") is None or "cached" not in value:
             continue
         judged += 1

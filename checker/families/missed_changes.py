@@ -87,10 +87,9 @@ def _writes(
 ) -> dict[str, list[_Write]]:
     """Key -> its acknowledged changes, in order of versions."""
     writes: dict[str, list[_Write]] = {}
-    for operation in history.operations():
-        done = operation.completion
-        made = change(done) if done is not None and done.type == "ok" else None
-        if done is not None and made is not None:
+    for _, done in history.answered():
+        made = change(done)
+        if made is not None:
             key, version = made
             writes.setdefault(key, []).append(_Write(version, done))
     for known in writes.values():

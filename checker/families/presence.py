@@ -39,11 +39,8 @@ def check_lists(timeline: Timeline) -> CheckResult:
     history = timeline.history
     result = CheckResult(name="lists")
     lists = 0
-    for operation in history.operations():
-        if operation.outcome != "ok" or operation.invoke.f not in ("discover", "look", "gather"):
-            continue
-        assert operation.completion is not None
-        value = operation.completion.value
+    for operation, done in history.answered("discover", "look", "gather"):
+        value = done.value
         for field in ("addresses", "discovered", "seen"):
             names = value.get(field) or []
             lists += field in value
@@ -57,11 +54,7 @@ def check_lists(timeline: Timeline) -> CheckResult:
 
 @check("discovery", finds=[GHOST_ENTRY, MISSING_ENTRY])
 def check_discovery(timeline: Timeline) -> CheckResult:
-    """Compare what ``discover`` listed with the servers' logs; see the module.
-
-    Args:
-        timeline: the run.
-    """
+    """Compare what ``discover`` listed with the servers' logs; see the module."""
     history, truth, clock, path = timeline.history, timeline.truth, timeline.clock, timeline.path
     result = CheckResult(name="discovery")
     if truth is None or clock is None:
@@ -71,16 +64,13 @@ def check_discovery(timeline: Timeline) -> CheckResult:
     if not truth.reasons:
         _check_registrations(history, lives, unsure, result)
     judged = 0
-    for operation in history.operations():
-        if operation.invoke.f != "discover" or operation.outcome != "ok":
-            continue
-        assert operation.completion is not None
-        if not operation.completion.value.get("settled"):
+    for operation, done in history.answered("discover"):
+        if not done.value.get("settled"):
             continue  # read from a server that may lag
         judged += 1
         called = operation.invoke.time - CLOCK_SLACK_NS
-        returned = operation.completion.time + CLOCK_SLACK_NS
-        listed = set(operation.completion.value["addresses"])
+        returned = done.time + CLOCK_SLACK_NS
+        listed = set(done.value["addresses"])
         for address in sorted(listed & lives.keys()):
             if not _at_some_time(lives[address], called, returned):
                 what = f"{address} was listed, although it was not there at any time of the call"
@@ -148,13 +138,10 @@ def _check_registrations(
     history: History, lives: dict[str, list[Span]], unsure: set[str], result: CheckResult
 ) -> None:
     """An acknowledged ``register`` had an entry at some moment of the call."""
-    for operation in history.operations():
-        if operation.invoke.f != "register" or operation.outcome != "ok":
-            continue
-        assert operation.completion is not None
-        address = operation.completion.value["address"]
+    for operation, done in history.answered("register"):
+        address = done.value["address"]
         called = operation.invoke.time - CLOCK_SLACK_NS
-        returned = operation.completion.time + CLOCK_SLACK_NS
+        returned = done.time + CLOCK_SLACK_NS
         there = _at_some_time(lives.get(address, ()), called, returned)
         if not there and address not in unsure:
             what = f"{address} was told that it is registered, but had no entry during the call"

@@ -38,11 +38,7 @@ def check_takeovers(timeline: Timeline) -> CheckResult:
     """
     history = timeline.history
     result = CheckResult(name="takeovers")
-    owners = [
-        each
-        for each in history.operations()
-        if each.invoke.f == "own" and each.outcome == "ok" and each.completion is not None
-    ]
+    owners = [operation for operation, _ in history.answered("own")]
     every = writes(history)
     acknowledged = [write for write in every if write.outcome == "ok"]
     _late(history, every, owners, result)

@@ -148,9 +148,8 @@ def _ends(truth: ServerTruth | None, clock: WallClock | None) -> dict[str, int]:
 def _last_answers(history: History) -> dict[str, int]:
     """Session -> the call of its last successful operation: it lived at least until then."""
     found: dict[str, int] = {}
-    for call, done in history.operations():
-        if done is not None and done.type == "ok" and call.f in ("create", "look"):
-            found[done.value["session"]] = call.time
+    for operation, done in history.answered("create", "look"):
+        found[done.value["session"]] = operation.invoke.time
     return found
 
 

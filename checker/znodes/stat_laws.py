@@ -77,9 +77,8 @@ def check_stats(timeline: Timeline) -> CheckResult:
     for op in history:
         if isinstance(op.process, int) and op.type == "invoke" and isinstance(op.value, dict):
             called[op.value.get("name", "")][op.f] += 1
-    for pair in history.operations():
-        done = pair.completion
-        if done is not None and done.type == "ok" and "stat" in (done.value or {}):
+    for pair, done in history.answered():
+        if "stat" in (done.value or {}):
             sights[done.value["name"]].append(Sight(pair, done.value["name"], done.value["stat"]))
     for name, own in sights.items():
         for sight in own:

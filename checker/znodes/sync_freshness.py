@@ -39,17 +39,11 @@ def check_sync_freshness(timeline: Timeline) -> CheckResult:
     """
     history = timeline.history
     result = CheckResult(name="reads after a sync")
-    answered = sorted(
-        (
-            (done, pair)
-            for pair in history.operations()
-            if (done := pair.completion) is not None and done.type == "ok" and "key" in done.value
-        ),
-        key=lambda each: each[0].time,
-    )
+    answered = [(pair, done) for pair, done in history.answered() if "key" in done.value]
+    answered.sort(key=lambda each: each[1].time)
     seen, epochs = _seen(answered)
     reads = 0
-    for done, pair in answered:
+    for pair, done in answered:
         if pair.invoke.f != "read":
             continue
         reads += 1
@@ -80,15 +74,15 @@ def check_sync_freshness(timeline: Timeline) -> CheckResult:
 
 
 def _seen(
-    answered: Iterable[tuple[Op, Operation]],
+    answered: Iterable[tuple[Operation, Op]],
 ) -> tuple[dict[str, list[Seen]], dict[str, list[tuple[int, int]]]]:
     """Key -> what clients had seen of it; and session -> when (ns) it first saw a later epoch.
 
-    ``answered``: the returns of successful operations, in order, and the operations.
+    ``answered``: successful operations, in order of their returns.
     """
     seen: dict[str, list[Seen]] = {}
     epochs: dict[str, list[tuple[int, int]]] = {}
-    for done, pair in answered:
+    for pair, done in answered:
         zxid = done.value.get("zxid")
         if zxid is None:
             continue

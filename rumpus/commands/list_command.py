@@ -21,7 +21,6 @@ from rumpus.model_choice import model_class
 from rumpus.nemesis.entry import PlanError
 from rumpus.nemesis.registry import FAULTS, probe, register
 from rumpus.project_names import Named, Names, load, names_here
-from rumpus.recipes.promises import Promises
 from rumpus.runs.performing import find_in_working_directory
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
@@ -97,7 +96,10 @@ def _workload(workload: Workload) -> dict[str, Any]:
                 "faulty": entry.faulty,
                 "mistake": entry.mistake,
                 "expected": sorted(entry.expected),
-                "promises": _promised(entry.recipe.promises),
+                "promises": {
+                    **vars(entry.recipe.promises),
+                    "prevents": sorted(entry.recipe.promises.prevents),
+                },
             }
             for name, entry in workload.catalogue.items()
         ],
@@ -114,18 +116,6 @@ def _workload(workload: Workload) -> dict[str, Any]:
             }
             for name, entry in workload.elsewhere.items()
         ],
-    }
-
-
-def _promised(promises: Promises) -> dict[str, Any]:
-    return {
-        "prevents": sorted(promises.prevents),
-        "wakeups": promises.wakeups,
-        "tokens": promises.tokens,
-        "reentrant": promises.reentrant,
-        "fenced": promises.fenced,
-        "lock_delay": promises.lock_delay,
-        "notes": promises.notes,
     }
 
 

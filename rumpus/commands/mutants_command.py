@@ -75,12 +75,12 @@ def mutants_command(arguments: argparse.Namespace) -> int:
 
         hunts = [pool.submit(hunted, mutant) for mutant in mutants]
         found, interrupted = _told(hunts, _progress, end)
-    code = _in_order(mutants, found, {"weak", "missed"}, interrupted=interrupted)
+    end_of_all = _ending(mutants, found, {"weak", "missed"}, interrupted=interrupted)
     if arguments.json:
-        _print_json(document(found), mutants, found, code, interrupted=interrupted)
+        print_document(document(found) | end_of_all)
     else:
         _print(found, answers())
-    return code
+    return int(end_of_all["exit_code"])
 
 
 def _told(
@@ -105,28 +105,20 @@ def _told(
     return found, False
 
 
-def _in_order(
+def _ending(
     mutants: Sequence[Mutant], found: list[_Found], failed: Collection[str], *, interrupted: bool
-) -> int:
-    """Put what was found into the mutants' order; the exit code, by the outcomes that fail."""
+) -> dict[str, Any]:
+    """Put what was found into the mutants' order; the end of the document, with the exit code.
+
+    ``failed``: the outcomes that fail.
+    """
     found.sort(key=lambda each: mutants.index(each.mutant))
-    return campaign_exit_code(
+    code = campaign_exit_code(
         failed=any(each.outcome in failed for each in found),
         errors=[each.exit_code for each in found if each.outcome == "failed"],
         undecided=interrupted,
     )
-
-
-def _print_json(
-    answer: dict[str, Any],
-    mutants: Sequence[Mutant],
-    found: Sequence[Hunt | MutantCase],
-    code: int,
-    *,
-    interrupted: bool,
-) -> None:
-    answer |= {"unfinished": _unfinished(mutants, found), **ending(code, interrupted=interrupted)}
-    print_document(answer)
+    return {"unfinished": _unfinished(mutants, found), **ending(code, interrupted=interrupted)}
 
 
 def _is_interruption(error: BaseException, found: Sequence[object], of: int) -> bool:
@@ -242,9 +234,9 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
             executor.shutdown(wait=False, cancel_futures=True)
 
         found, interrupted = _told(making, _case_progress, end)
-    code = _in_order(mutants, found, {"missed"}, interrupted=interrupted)
+    end_of_all = _ending(mutants, found, {"missed"}, interrupted=interrupted)
     if arguments.json:
-        _print_json(_cases_document(found), mutants, found, code, interrupted=interrupted)
+        print_document(_cases_document(found) | end_of_all)
     else:
         have = [each.case for each in found if each.case is not None]
         small = sum(map(_is_small, have))
@@ -253,7 +245,7 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
             f"{SMALL_PLAN} faults and {SMALL_CROWD} clients",
             style="green" if len(have) == len(found) else "bold red",
         )
-    return code
+    return int(end_of_all["exit_code"])
 
 
 def _is_small(case: Case) -> bool:
