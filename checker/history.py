@@ -99,6 +99,12 @@ class Operation(NamedTuple):
     completion: Op | None
 
     @property
+    def done(self) -> Op:
+        """The completion of an operation that is known to have one."""
+        assert self.completion is not None, "only completed operations are asked"
+        return self.completion
+
+    @property
     def outcome(self) -> Literal["ok", "fail", "info"]:
         """``ok``, ``fail`` or ``info``; an operation still open is ``info``."""
         if self.completion is None or self.completion.type == "invoke":

@@ -26,14 +26,7 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     other_key,
 )
-from rumpus.checker.deciders.values import (
-    MISSING,
-    Flags,
-    Ints,
-    Values,
-    ValuesBuilder,
-    WrongOperations,
-)
+from rumpus.checker.deciders.values import MISSING, Ints, Values, ValuesBuilder, WrongOperations
 from rumpus.checker.history import History, Op
 
 MAX_FUNCTIONS = 1000
@@ -137,7 +130,29 @@ class TableBuilder:
         by_time = _stable_order(time)
         beside = by_time[_stable_order(_small(process[by_time]))]
         completes = kind[beside] != _INVOKE
-        self._refuse_unpaired(by_time, beside, completes, process, f, index)
+        same = np.zeros(self._count, dtype=np.bool_)
+        np.equal(process[beside][1:], process[beside][:-1], out=same[1:])
+        after_call = np.zeros(self._count, dtype=np.bool_)
+        after_call[1:] = same[1:] & ~completes[:-1]
+        other_f = np.zeros(self._count, dtype=np.bool_)
+        np.not_equal(f[beside][1:], f[beside][:-1], out=other_f[1:])
+        wrong = np.flatnonzero((completes != after_call) | (completes & other_f))
+        if len(wrong):
+            place = np.empty(self._count, dtype=np.int64)
+            place[by_time] = np.arange(self._count)
+            first = wrong[np.argmin(place[beside[wrong]])]
+            names = list(self._functions)
+            record, other = beside[first], beside[first - 1]
+            who = f"record {index[record]}: process {process[record]}"
+            if not completes[first]:
+                raise ValueError(
+                    f"{who} calls {names[f[record]]} while its {names[f[other]]} is still open"
+                )
+            if after_call[first]:
+                raise ValueError(
+                    f"{who} completes {names[f[record]]} while its {names[f[other]]} is open"
+                )
+            raise ValueError(f"{who} completes {names[f[record]]} without having called it")
         calls = by_time[kind[by_time] == _INVOKE]
         row_of = np.full(self._count, -1, dtype=np.int64)
         row_of[calls] = np.arange(len(calls))
@@ -171,45 +186,6 @@ class TableBuilder:
             index=index[calls],
             completion=np.where(has, index[completion], -1),
         )
-
-    def _refuse_unpaired(
-        self,
-        by_time: Ints,
-        beside: Ints,
-        completes: Flags,
-        process: Ints,
-        f: NDArray[np.int16],
-        index: Ints,
-    ) -> None:
-        """Raise ValueError at the first record that is not a call followed by its completion.
-
-        ``by_time`` and ``beside`` order the records by time, and by process first; ``completes``
-        says of those in the second order which are completions.
-        """
-        same = np.zeros(self._count, dtype=np.bool_)
-        np.equal(process[beside][1:], process[beside][:-1], out=same[1:])
-        after_call = np.zeros(self._count, dtype=np.bool_)
-        after_call[1:] = same[1:] & ~completes[:-1]
-        other_f = np.zeros(self._count, dtype=np.bool_)
-        np.not_equal(f[beside][1:], f[beside][:-1], out=other_f[1:])
-        wrong = np.flatnonzero((completes != after_call) | (completes & other_f))
-        if not len(wrong):
-            return
-        place = np.empty(self._count, dtype=np.int64)
-        place[by_time] = np.arange(self._count)
-        first = wrong[np.argmin(place[beside[wrong]])]
-        names = list(self._functions)
-        record, other = beside[first], beside[first - 1]
-        who = f"record {index[record]}: process {process[record]}"
-        if not completes[first]:
-            raise ValueError(
-                f"{who} calls {names[f[record]]} while its {names[f[other]]} is still open"
-            )
-        if after_call[first]:
-            raise ValueError(
-                f"{who} completes {names[f[record]]} while its {names[f[other]]} is open"
-            )
-        raise ValueError(f"{who} completes {names[f[record]]} without having called it")
 
     def _functions_in_order(
         self, f: NDArray[np.int16]

@@ -45,8 +45,7 @@ class _Told:
 
     @property
     def returned(self) -> int:
-        assert self.operation.completion is not None
-        return self.operation.completion.time
+        return self.operation.done.time
 
 
 _OF_OBSERVERS = {
@@ -107,8 +106,7 @@ def check_observations(
 
 
 def _value(sight: _Told) -> dict[str, object]:
-    assert sight.operation.completion is not None
-    value: dict[str, object] = sight.operation.completion.value
+    value: dict[str, object] = sight.operation.done.value
     return value
 
 

@@ -158,8 +158,7 @@ def _unbelieving(history: History, hold: Hold, doubt: Op, words: Words) -> Anoma
 
 
 def _refused(history: History, hold: Hold, operation: Operation, words: Words) -> Anomaly:
-    call, done = operation
-    assert done is not None, "only what has ended is judged"
+    call, done = operation.invoke, operation.done
     what = "was given another grant" if done.type == "ok" else f"got {done.type} ({done.error})"
     return Anomaly(
         kind="refused-reentry",

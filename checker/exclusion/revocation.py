@@ -71,8 +71,7 @@ def _missed(
     timeline: Timeline, client: int, request: Op, grant: Op, work: Operation, since: int
 ) -> Anomaly:
     """A holder that could have learned of a request from ``since`` on, and never did."""
-    history, done = timeline.history, work.completion
-    assert done is not None
+    history, done = timeline.history, work.done
     return Anomaly(
         kind="missed-revocation",
         description=(

@@ -99,8 +99,7 @@ def _releases(history: History, words: Words) -> dict[tuple[int, int], int]:
 
 
 def _wrong(history: History, operation: Operation, stand: _Stand, kind: str) -> Anomaly:
-    call, done = operation
-    assert done is not None, "only answers are judged"
+    call, done = operation.invoke, operation.done
     hold, stale = stand.hold, kind == "stale-sequencer"
     end = (stand.at_most if stale else stand.at_least) - history.start
     verifier = history.caller(call)

@@ -64,11 +64,11 @@ def _regressions(
     history: History, name: str, numbers: Iterable[tuple[Operation, Number, bool]]
 ) -> list[Anomaly]:
     found = []
-    ended: Callable[[tuple[Operation, Number, bool]], int] = lambda each: _end(each[0])  # noqa: E731
+    ended: Callable[[tuple[Operation, Number, bool]], int] = lambda each: each[0].done.time  # noqa: E731
     coming = sorted(numbers, key=ended, reverse=True)
     highest: tuple[Operation, Number] | None = None
     for operation, number, new in sorted(numbers, key=lambda each: each[0].invoke.time):
-        while coming and _end(coming[-1][0]) < operation.invoke.time:
+        while coming and coming[-1][0].done.time < operation.invoke.time:
             before, earlier, _ = coming.pop()
             if highest is None or earlier > highest[1]:
                 highest = before, earlier
@@ -85,11 +85,6 @@ def _regressions(
             )
         )
     return found
-
-
-def _end(operation: Operation) -> int:
-    assert operation.completion is not None, "only answers have numbers"
-    return operation.completion.time
 
 
 def _generations(history: History, holds: Sequence[Hold]) -> list[tuple[Hold, int]]:

@@ -114,8 +114,7 @@ def _quiet(
 
 def _missed_event(history: History, operation: Operation, told: _Write, seconds: float) -> Anomaly:
     """An ``await`` that gave up so many seconds, or more, after the change had been told."""
-    call, done = operation.invoke, operation.completion
-    assert done is not None
+    call, done = operation.invoke, operation.done
     client = history.caller(call)
     return Anomaly(
         kind="missed-event",

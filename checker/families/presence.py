@@ -213,8 +213,7 @@ def check_presence(timeline: Timeline) -> CheckResult:
 
 def _compare(history: History, gathered: Operation, there: set[str], result: CheckResult) -> None:
     """Compare what one client listed and saw with the registered addresses."""
-    assert gathered.completion is not None
-    listed, seen = (set(gathered.completion.value[field]) for field in ("discovered", "seen"))
+    listed, seen = (set(gathered.done.value[field]) for field in ("discovered", "seen"))
     for address in sorted(listed - there):
         what = f"{address} was listed after it had left, or its session had had time to expire"
         result.anomalies.append(anomaly_of(history, "ghost-entry", what, gathered))

@@ -103,8 +103,7 @@ def _wrongly_decided(
     history: History, node: Guarded, pair: Operation, what: str, acl: List
 ) -> Anomaly:
     """An access that ZooKeeper carried out, or refused, against the node's ACL."""
-    call, done = pair
-    assert done is not None
+    call, done = pair.invoke, pair.done
     kind, words = (
         ("unauthorised-access", "was carried out, although the ACL forbids it")
         if done.type == "ok"
@@ -147,8 +146,7 @@ def _in_force(
     """The ACLs that may have been applied to an operation on a node."""
     first = _resolved(history, node.made, users)
     replaced = node.replaced
-    assert pair.completion is not None
-    if replaced is None or replaced.invoke.time > pair.completion.time or replaced is pair:
+    if replaced is None or replaced.invoke.time > pair.done.time or replaced is pair:
         return [first]
     second = _resolved(history, replaced, users)
     done = replaced.completion

@@ -154,7 +154,6 @@ def _last_answers(history: History) -> dict[str, int]:
 
 
 def _early(node: Standing, look: Operation, instead: str | None, history: History) -> Anomaly:
-    assert look.completion is not None
     found = "was gone" if instead is None else f"belonged to {instead}"
     return anomaly_of(
         history,

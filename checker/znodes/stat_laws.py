@@ -107,8 +107,7 @@ def logged_times(timeline: Timeline) -> dict[int, int] | None:
 def _broken(sight: Sight, called: Counter[str], times: Mapping[int, int]) -> Iterator[str]:
     """What is wrong with one Stat by itself, in words."""
     stat, f = sight.stat, sight.pair.invoke.f
-    assert sight.pair.completion is not None
-    value: Mapping[str, Any] = sight.pair.completion.value
+    value: Mapping[str, Any] = sight.pair.done.value
     children = stat["numChildren"]
     if min(stat["mzxid"], stat["pzxid"]) < stat["czxid"]:
         yield "mzxid or pzxid is lower than czxid"
@@ -165,7 +164,6 @@ def _contradictions(history: History, sights: list[Sight]) -> Iterator[Anomaly]:
 def _anomaly(history: History, sights: list[Sight], law: str) -> Anomaly:
     last = sights[-1]
     shown = "; ".join(", ".join(f"{k} {v}" for k, v in each.stat.items()) for each in sights)
-    assert last.pair.completion is not None
     return anomaly_of(
         history, "wrong-stat", f"{last.name}: {law} ({shown})", *(each.pair for each in sights)
     )
