@@ -12,8 +12,7 @@ def at(history: History, time: int) -> str:
 
 def seconds_waited(operation: Operation) -> float:
     """How long an operation that has returned took."""
-    assert operation.completion is not None
-    return (operation.completion.time - operation.invoke.time) / 1e9
+    return (operation.done.time - operation.invoke.time) / 1e9
 
 
 def anomaly_of(history: History, kind: str, description: str, *operations: Operation) -> Anomaly:

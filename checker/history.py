@@ -99,6 +99,12 @@ class Operation(NamedTuple):
     completion: Op | None
 
     @property
+    def done(self) -> Op:
+        """The completion of an operation that is known to have one."""
+        assert self.completion is not None, "only completed operations are asked"
+        return self.completion
+
+    @property
     def outcome(self) -> Literal["ok", "fail", "info"]:
         """``ok``, ``fail`` or ``info``; an operation still open is ``info``."""
         if self.completion is None or self.completion.type == "invoke":
@@ -204,6 +210,16 @@ class History(Sequence[Op]):
         if nemesis not in self._operations:
             self._operations[nemesis] = self._pair(nemesis=nemesis)
         return list(self._operations[nemesis])
+
+    def answered(self, *functions: str) -> Iterator[tuple[Operation, Op]]:
+        """Clients' operations that returned ok, each with that return, ordered by call.
+
+        Only those with one of these names; all, if none is given. Raises what ``operations`` does.
+        """
+        for operation in self.operations():
+            call, done = operation
+            if done is not None and done.type == "ok" and (not functions or call.f in functions):
+                yield operation, done
 
     def _pair(self, *, nemesis: bool) -> tuple[Operation, ...]:
         open_calls: dict[Process, int] = {}

@@ -213,7 +213,7 @@ def messages(history: History, f: str, grants: int | None = None) -> Messages | 
             requests[kind] = requests.get(kind, 0) + number
     watch_events = len(history.events("link", "watch"))
     total = sum(requests.values()) - requests.get(HEARTBEATS, 0) + watch_events
-    done = [operation for operation in history.operations() if operation.outcome == "ok"]
+    done = [operation for operation, _ in history.answered()]
     if grants is None:
         grants = sum(operation.invoke.f == f for operation in done)
     return Messages(
@@ -264,10 +264,8 @@ def _deaths(history: History) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for op in history.events("session", "exited"):
         found.setdefault(op.value["client"], []).append(op.time)
-    for operation in history.operations():
-        if operation.invoke.f == "die" and operation.outcome == "ok":
-            client = history.caller(operation)
-            found.setdefault(client, []).append(operation.invoke.time)
+    for operation, _ in history.answered("die"):
+        found.setdefault(history.caller(operation), []).append(operation.invoke.time)
     return {client: sorted(times) for client, times in found.items()}
 
 

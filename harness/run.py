@@ -174,74 +174,53 @@ def perform(
             notify=waiting.put,
             origin=origin,
         )
-        _drive(
-            run,
-            ensemble,
-            links,
-            nemesis,
-            sink,
-            pool,
-            waiting,
-            origin,
-            status,
-            step,
-            stop_requested,
-            stack,
-            branch,
+        roles = RoleTracker(run.count, run.words)
+
+        def act(f: str, value: dict[str, Any]) -> dict[str, Any]:
+            if f == HEAL_ALL:
+                step("healing")
+                healed = breaker.heal_all()
+                step("waiting for open operations" if stop_requested() else "final phase")
+                return healed
+            return breaker.invoke(f, value)
+
+        driver = Driver(
+            witness=Witness(fencing=run.fencing),
+            links=links,
+            sink=sink,
+            roles=roles,
+            nemesis=act,
+            origin=origin,
+            mailbox=waiting,
+            stop_requested=stop_requested,
+            watches_left=run.watches_left,
         )
+        stack.callback(driver.close)
+        status.progress = driver.progress
+        stack.callback(pool.stop)
+        if run.test:
+            driver.record("control", "test", run.test)
+        pool.start()
+        breaker = nemesis(ensemble, links, pool, roles)
+        stack.callback(breaker.close)
+        driver.open(pool)
+        status.library = driver.library
+        if not stop_requested():
+            step(f"load for {run.time_limit:g} s")
+            _drive(run, ensemble, links, breaker, driver, status, branch)
+            sink.flush()
 
 
 def _drive(
     run: Run,
     ensemble: Ensemble,
     links: Links,
-    make_nemesis: Callable[[Ensemble, Links, Clients, Roles], Nemesis],
-    sink: Sink,
-    pool: Workers,
-    mailbox: Mailbox,
-    origin: int,
+    breaker: Nemesis,
+    driver: Driver,
     status: Status,
-    step: Callable[[str], None],
-    stop_requested: Callable[[], bool],
-    stack: ExitStack,
     branch: Branch | None,
 ) -> None:
-    roles = RoleTracker(run.count, run.words)
-    breaker: Nemesis | None = None
-
-    def act(f: str, value: dict[str, Any]) -> dict[str, Any]:
-        assert breaker is not None
-        if f == HEAL_ALL:
-            step("healing")
-            healed = breaker.heal_all()
-            step("waiting for open operations" if stop_requested() else "final phase")
-            return healed
-        return breaker.invoke(f, value)
-
-    driver = Driver(
-        witness=Witness(fencing=run.fencing),
-        links=links,
-        sink=sink,
-        roles=roles,
-        nemesis=act,
-        origin=origin,
-        mailbox=mailbox,
-        stop_requested=stop_requested,
-        watches_left=run.watches_left,
-    )
-    stack.callback(driver.close)
-    status.progress = driver.progress
-    stack.callback(pool.stop)
-    if run.test:
-        driver.record("control", "test", run.test)
-    pool.start()
-    breaker = make_nemesis(ensemble, links, pool, roles)
-    stack.callback(breaker.close)
-    driver.open(pool)
-    status.library = driver.library
-    if stop_requested():
-        return
-    step(f"load for {run.time_limit:g} s")
+    """The load, the healing and the final phase; then what passed on the links."""
     began = driver.now()
     faults = Timetable(_actions(run, breaker, began))
     if branch is not None:
@@ -265,7 +244,6 @@ def _drive(
     if not interpreter.stopped:
         driver.record("control", "phase-end", {"phase": "final"})
     driver.record("control", "end")
-    sink.flush()
 
 
 def _whole(run: Run, faults: Timetable, began: int) -> Generator:

@@ -84,18 +84,31 @@ def random_plan(
     order = known_kinds(kinds)
     if not order:
         return FaultPlan(version=VERSION, seed=seed)
-    for kind in order:
-        if nodes < 2 and (why := FAULTS[kind].several_nodes):
-            raise PlanError(f"{kind}: {why}; use at least 2 nodes")
-    of_clients = [issubclass(FAULTS[kind], ClientFault) for kind in order]
-    if clients < 1 and any(of_clients):
-        raise PlanError("faults of clients need at least one client")
+    _refuse_too_few(order, nodes, clients)
     rng = Random(seed)
     needed = session_timeout + tick + MARGIN
     table = timetable(len(order), time_limit=time_limit, interval=interval, needed=needed)
+    entries = _draw(order, rng, table, nodes, needed, requests)
+    notes = table.notes
+    if nodes < 3 and not all(issubclass(FAULTS[kind], ClientFault) for kind in order):
+        notes += (f"an ensemble of {nodes} has no majority while a server is at fault",)
+    plan = FaultPlan(version=VERSION, entries=entries, seed=seed, notes=notes)
+    validate(plan, nodes=nodes, clients=clients, time_limit=time_limit, source="random plan")
+    return plan
+
+
+def _draw(
+    kinds: Sequence[str],
+    rng: Random,
+    table: Timetable,
+    nodes: int,
+    needed: float,
+    requests: Sequence[str],
+) -> tuple[Entry, ...]:
+    """Draw a fault for each slot: all kinds, in one order after the other."""
     sequence: list[str] = []
     while len(sequence) < table.count:
-        sequence += rng.sample(order, len(order))
+        sequence += rng.sample(kinds, len(kinds))
     entries: list[Entry] = []
     for slot, kind in enumerate(sequence[: table.count]):
         turn = Turn(rng, kind not in sequence[:slot], nodes, needed, table.longest, requests)
@@ -104,23 +117,27 @@ def random_plan(
         drawn = [(at + draft.lead, duration, draft.targets, draft.options)]
         if draft.escort:
             drawn.insert(0, (at, draft.lead + duration, *draft.escort))
-        for at, duration, targets, options in drawn:
-            entries.append(
-                Entry(
-                    id=len(entries) + 1,
-                    at=round(at, 3),
-                    kind=kind,
-                    targets=targets,
-                    duration=round(duration, 3),
-                    options=dict(options),
-                )
+        entries += [
+            Entry(
+                id=number,
+                at=round(at, 3),
+                kind=kind,
+                targets=targets,
+                duration=round(duration, 3),
+                options=dict(options),
             )
-    notes = table.notes
-    if nodes < 3 and not all(of_clients):
-        notes += (f"an ensemble of {nodes} has no majority while a server is at fault",)
-    plan = FaultPlan(version=VERSION, entries=tuple(entries), seed=seed, notes=notes)
-    validate(plan, nodes=nodes, clients=clients, time_limit=time_limit, source="random plan")
-    return plan
+            for number, (at, duration, targets, options) in enumerate(drawn, len(entries) + 1)
+        ]
+    return tuple(entries)
+
+
+def _refuse_too_few(kinds: Sequence[str], nodes: int, clients: int) -> None:
+    """Raise PlanError if a kind needs more servers, or clients, than there are."""
+    for kind in kinds:
+        if nodes < 2 and (why := FAULTS[kind].several_nodes):
+            raise PlanError(f"{kind}: {why}; use at least 2 nodes")
+    if clients < 1 and any(issubclass(FAULTS[kind], ClientFault) for kind in kinds):
+        raise PlanError("faults of clients need at least one client")
 
 
 def timetable(kinds: int, *, time_limit: float, interval: float, needed: float) -> Timetable:

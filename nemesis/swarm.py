@@ -177,21 +177,11 @@ def swarm_plan(
     tick: float = 0.5,
     requests: Sequence[str] = ("create", "delete", "get-children"),
 ) -> FaultPlan:
-    """Draw a plan with some of the kinds; ``random_plan`` says what the arguments are.
+    """Draw a plan with some of the kinds, in a profile of ``PROFILES``.
 
-    Kinds that the number of servers does not allow are left out. Faults that would conflict are
-    not drawn, nor are those with which no quorum could serve for longer than the profile allows.
-
-    Args:
-        kinds: kinds that can be drawn.
-        seed: decides everything that is random.
-        profile: a name in ``PROFILES``.
-        time_limit: seconds of load.
-        nodes: number of servers.
-        clients: number of clients.
-        session_timeout: seconds.
-        tick: the servers' tick in seconds.
-        requests: kinds of request that clients are sure to make.
+    The other arguments are those of ``random_plan``. Kinds that the number of servers does not
+    allow are left out. Faults that would conflict are not drawn, nor are those with which no quorum
+    could serve for longer than the profile allows.
 
     Raises:
         PlanError: an unknown kind or profile, or no time for any fault.
@@ -205,15 +195,7 @@ def swarm_plan(
         raise PlanError(
             f"{time_limit:g} s of load leave no time for faults; give more than {FIRST + TAIL:g} s"
         )
-    able = [
-        kind
-        for kind in pool
-        if (nodes > 1 or not FAULTS[kind].several_nodes)
-        and (clients > 0 or not issubclass(FAULTS[kind], ClientFault))
-    ]
-    if not able:
-        why = f"with {nodes} servers and {clients} clients"
-        raise PlanError(f"none of these kinds of fault can occur {why}: {', '.join(pool)}")
+    able = _able(pool, nodes, clients)
     draft = _Draft(
         Random(f"swarm {seed} {profile}"),
         PROFILES[profile],
@@ -227,6 +209,20 @@ def swarm_plan(
     plan = FaultPlan(version=VERSION, entries=draft.entries(), seed=seed, punctual=True)
     validate(plan, nodes=nodes, clients=clients, time_limit=time_limit, source="swarm plan")
     return plan
+
+
+def _able(kinds: Sequence[str], nodes: int, clients: int) -> list[str]:
+    """The kinds that can occur with so many servers and clients; PlanError if there is none."""
+    able = [
+        kind
+        for kind in kinds
+        if (nodes > 1 or not FAULTS[kind].several_nodes)
+        and (clients > 0 or not issubclass(FAULTS[kind], ClientFault))
+    ]
+    if not able:
+        why = f"with {nodes} servers and {clients} clients"
+        raise PlanError(f"none of these kinds of fault can occur {why}: {', '.join(kinds)}")
+    return able
 
 
 class _Draft:

@@ -57,7 +57,7 @@ def add_count(
 def add_seconds(
     parser: argparse.ArgumentParser,
     option: str,
-    default: float,
+    default: float | None,
     words: str,
     within: tuple[float, float] = (SHORTEST_S, LONGEST_S),
 ) -> None:

@@ -45,6 +45,13 @@ def print_json(document: bytes) -> None:
     _printed.append(len(document))
 
 
+def print_document(document: object) -> None:
+    """Put a document on standard output as JSON that people can read."""
+    import msgspec  # noqa: PLC0415 - most commands have no use for it
+
+    print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+
+
 def documents_printed() -> int:
     """How many whole JSON documents this process has put on standard output."""
     return len(_printed)

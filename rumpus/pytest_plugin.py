@@ -46,24 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where the servers of trials and of the fixture `zookeeper` run: simulated, or real "
         "ones in Docker (default: sim)",
     )
-    group.addoption(
-        "--rumpus-seeds",
-        type=_as_declared("seeds"),
-        metavar="N",
-        help="runs of each trial, instead of its own number",
-    )
-    group.addoption(
-        "--rumpus-seed",
-        type=_as_declared("seed"),
-        metavar="SEED",
-        help="seed of the first run of each trial",
-    )
-    group.addoption(
-        "--rumpus-time-limit",
-        type=_as_declared("time_limit"),
-        metavar="S",
-        help="seconds of load of each run",
-    )
+    for name, metavar, words in (
+        ("seeds", "N", "runs of each trial, instead of its own number"),
+        ("seed", "SEED", "seed of the first run of each trial"),
+        ("time-limit", "S", "seconds of load of each run"),
+    ):
+        kind = _as_declared(name.replace("-", "_"))
+        group.addoption(f"--rumpus-{name}", type=kind, metavar=metavar, help=words)
     group.addoption(
         "--rumpus-kazoo",
         metavar="VERSION|PATH",

@@ -7,7 +7,7 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
 from rumpus.checker.deciders.operation_table import OK, OperationTable
-from rumpus.checker.deciders.values import Ints, WrongOperations
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 
 NO_PART = "no part of the model"
 """The meaning, in ``ModelEntry.functions``, of operations that a model ignores."""
@@ -138,10 +138,7 @@ def in_turns(
     keys = table.fields.get("key")
     if keys is None or not len(table) or bool((keys.numbers == keys.numbers[0]).all()):
         return decide_part(table, budget)
-    order = np.argsort(keys.numbers, kind="stable")
-    grouped = keys.numbers[order]
-    groups = np.split(order, np.flatnonzero(grouped[1:] != grouped[:-1]) + 1)
-    groups.sort(key=lambda rows: int(rows[0]))
+    groups = _rows_by_key(keys)
     decisions: dict[int, Decision] = {}
     waiting = list(range(len(groups)))
     share = FIRST_SHARE_S
@@ -165,13 +162,26 @@ def in_turns(
                 unfinished.append(number)
         waiting = unfinished
         share *= 10
+    return _together(keys, groups, [decisions[number] for number in range(len(groups))])
+
+
+def _rows_by_key(keys: Values) -> list[Ints]:
+    """The rows of each key, in order of its first one."""
+    order = np.argsort(keys.numbers, kind="stable")
+    grouped = keys.numbers[order]
+    groups = np.split(order, np.flatnonzero(grouped[1:] != grouped[:-1]) + 1)
+    return sorted(groups, key=lambda rows: int(rows[0]))
+
+
+def _together(keys: Values, groups: Sequence[Ints], decisions: Sequence[Decision]) -> Decision:
+    """The decision of the whole, where that of no key is a refusal."""
     unknown = [
         f"key {keys[int(rows[0])]!r}: {each}"
-        for number, rows in enumerate(groups)
-        for each in decisions[number].unknown
+        for rows, decision in zip(groups, decisions, strict=True)
+        for each in decision.unknown
     ]
     whole = undecided(*unknown) if unknown else accepted()
-    algorithms = dict.fromkeys(decisions[number].algorithm for number in range(len(groups)))
+    algorithms = dict.fromkeys(decision.algorithm for decision in decisions)
     whole.algorithm = ", ".join(name for name in algorithms if name)
     return whole
 

@@ -11,8 +11,9 @@ shows how many faults there were, and how many counted.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.timeline.timeline import Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Requirement
 
@@ -38,35 +39,14 @@ def check_exercise(
         effects: what the run's faults must have caused.
         expired: what ``expiries`` counts, in words.
     """
-    history, windows, faults = timeline.history, timeline.faults, timeline.asked
+    faults = timeline.asked
     effects = () if faults.directed else {*effects} - {*faults.impossible}
     leader_changes = timeline.leader_changes
     result = CheckResult(name="exercise")
     need = result.requirements.append
     result.requirements += happened
-    operations = history.operations()
-    called = sorted(each.invoke.time for each in operations)
-    returned = sorted(each.completion.time for each in operations if each.completion is not None)
-    proven = [
-        window
-        for window in windows
-        if window.verified_in_force
-        and window.verified_healed
-        # A call that was open throughout the fault counts too: a stalled holder blocks all calls.
-        and bisect_right(called, timeline.end_of(window)) > bisect_left(returned, window.begun)
-    ]
-    asked = sorted({*faults.kinds, *(window.kind for window in windows)})
-    if faults.punctual and asked:
-        need(Requirement("a fault in force, with operations inside, and healed", 1, len(proven)))
-        asked = []
-    for kind in asked:
-        need(
-            Requirement(
-                f"{kind}: in force, with operations inside, and healed",
-                1,
-                sum(window.kind == kind for window in proven),
-            )
-        )
+    proven = _proven(timeline)
+    result.requirements += _of_faults(timeline, proven)
     if "expiry" in effects:
         if expiries is None:
             result.unknown.append(f"without the servers' logs the {expired} cannot be counted")
@@ -78,7 +58,34 @@ def check_exercise(
         **{requirement.name: requirement.observed for requirement in happened},
         expired: expiries,
         "leader changes": leader_changes,
-        "faults": len(windows),
+        "faults": len(timeline.faults),
         "faults in force, with operations inside, and healed": len(proven),
     }
     return result
+
+
+def _proven(timeline: Timeline) -> list[FaultWindow]:
+    """The faults that were in force, with operations inside, and healed."""
+    operations = timeline.history.operations()
+    called = sorted(each.invoke.time for each in operations)
+    returned = sorted(each.completion.time for each in operations if each.completion is not None)
+    return [
+        window
+        for window in timeline.faults
+        if window.verified_in_force
+        and window.verified_healed
+        # A call that was open throughout the fault counts too: a stalled holder blocks all calls.
+        and bisect_right(called, timeline.end_of(window)) > bisect_left(returned, window.begun)
+    ]
+
+
+def _of_faults(timeline: Timeline, proven: Sequence[FaultWindow]) -> Iterator[Requirement]:
+    """That each kind of fault was proven; of a plan that is punctual, that one was."""
+    faults = timeline.asked
+    asked = sorted({*faults.kinds, *(window.kind for window in timeline.faults)})
+    if faults.punctual and asked:
+        yield Requirement("a fault in force, with operations inside, and healed", 1, len(proven))
+        return
+    for kind in asked:
+        found = sum(window.kind == kind for window in proven)
+        yield Requirement(f"{kind}: in force, with operations inside, and healed", 1, found)

@@ -7,11 +7,14 @@ from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING
 
 from rumpus.checker.check import check
+from rumpus.checker.history import History
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 if TYPE_CHECKING:
     from rumpus.checker.deciders.decide import ModelEntry
+    from rumpus.checker.deciders.decision import Witness
+    from rumpus.checker.deciders.operation_table import OperationTable
     from rumpus.checker.models.model import Model
 
 NOT_LINEARIZABLE = Kind("not-linearizable", "no order of the operations explains all their results")
@@ -61,16 +64,19 @@ def check_model(
     result = CheckResult(name=entry.name, unknown=list(decision.unknown))
     result.stats = {"operations": len(part), "algorithm": decision.algorithm}
     if decision.witness is not None:
-        rows = decision.witness.operations
-        ends = [int(part.completion[row]) for row in rows]
-        result.anomalies.append(
-            Anomaly(
-                kind=anomaly,
-                description=decision.witness.description,
-                ops=sorted({*(int(part.index[row]) for row in rows), *ends} - {-1}),
-                clients=sorted({history.client_of(int(part.process[row])) for row in rows}),
-                start=int(part.call[rows].min()),
-                end=min(int(part.returned[rows].max()), history.end),
-            )
-        )
+        result.anomalies.append(_anomaly(history, part, decision.witness, anomaly))
     return result
+
+
+def _anomaly(history: History, part: "OperationTable", witness: "Witness", kind: str) -> Anomaly:
+    """What a witness shows; ``part``: the operations in which its rows are."""
+    rows = witness.operations
+    ends = [int(part.completion[row]) for row in rows]
+    return Anomaly(
+        kind=kind,
+        description=witness.description,
+        ops=sorted({*(int(part.index[row]) for row in rows), *ends} - {-1}),
+        clients=sorted({history.client_of(int(part.process[row])) for row in rows}),
+        start=int(part.call[rows].min()),
+        end=min(int(part.returned[rows].max()), history.end),
+    )

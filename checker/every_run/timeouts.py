@@ -91,22 +91,12 @@ def check_timeouts(timeline: Timeline, grace: float = USUAL_GRACE_S) -> CheckRes
         start, stop = longest_calm(spans.get(client, []), due, end)
         longest = max(longest, stop - start)
         if stop - start > grace * 1e9 + MARGIN_NS:
-            result.anomalies.append(
-                Anomaly(
-                    kind="overdue-call",
-                    description=(
-                        f"c{client} called {call.f} with a timeout of {timeout:g} s at "
-                        f"{at(history, call.time)}, but it went on for "
-                        f"{(end - call.time) / 1e9:.1f} s; for {(stop - start) / 1e9:.1f} s of the "
-                        "overrun its process ran, it was connected, and there was no fault"
-                    ),
-                    ops=operation.indices,
-                    clients=[client],
-                    start=start,
-                    end=stop,
-                    length_ms=(stop - start) / 1e6,
-                )
+            what = (
+                f"c{client} called {call.f} with a timeout of {timeout:g} s at "
+                f"{at(history, call.time)}, but it went on for {(end - call.time) / 1e9:.1f} s"
             )
+            calm = (start, stop)
+            result.anomalies.append(_overdue(history, operation, what, " of the overrun", calm))
     result.stats = {"calls_with_a_timeout": timed, "longest_calm_overrun_ms": longest / 1e6}
     return result
 
@@ -121,24 +111,28 @@ def _endless(
     history: History, operation: Operation, spans: Mapping[int, Sequence[Span]]
 ) -> Iterator[Anomaly]:
     client = history.caller(operation)
-    done = operation.completion
-    assert done is not None, "the harness has given it up"
+    done = operation.done
     called = operation.invoke.time
     start, stop = longest_calm(spans.get(client, []), called, done.time)
     if stop - start > ENDLESS_NS:
-        yield Anomaly(
-            kind="overdue-call",
-            description=(
-                f"c{client}'s {operation.invoke.f}, called at {at(history, called)}, did not "
-                f"return; for {(stop - start) / 1e9:.1f} s its process ran, it was connected, and "
-                "there was no fault"
-            ),
-            ops=operation.indices,
-            clients=[client],
-            start=start,
-            end=stop,
-            length_ms=(stop - start) / 1e6,
-        )
+        what = f"c{client}'s {operation.invoke.f}, called at {at(history, called)}, did not return"
+        yield _overdue(history, operation, what, "", (start, stop))
+
+
+def _overdue(history: History, operation: Operation, what: str, of: str, calm: Span) -> Anomaly:
+    seconds = (calm[1] - calm[0]) / 1e9
+    return Anomaly(
+        kind="overdue-call",
+        description=(
+            f"{what}; for {seconds:.1f} s{of} its process ran, it was connected, and there was no "
+            "fault"
+        ),
+        ops=operation.indices,
+        clients=[history.caller(operation)],
+        start=calm[0],
+        end=calm[1],
+        length_ms=(calm[1] - calm[0]) / 1e6,
+    )
 
 
 def _early(history: History, operation: Operation, timeout: float) -> Anomaly:

@@ -52,8 +52,7 @@ def check_waiters(
 
 
 def _left_over(phase: FinalPhase, call: Operation) -> list[Anomaly]:
-    done = call.completion
-    assert done is not None, "it ended with ok"
+    done = call.done
     waiting = done.value["waiting"]
     if not waiting:
         return []

@@ -45,8 +45,7 @@ class _Told:
 
     @property
     def returned(self) -> int:
-        assert self.operation.completion is not None
-        return self.operation.completion.time
+        return self.operation.done.time
 
 
 _OF_OBSERVERS = {
@@ -107,8 +106,7 @@ def check_observations(
 
 
 def _value(sight: _Told) -> dict[str, object]:
-    assert sight.operation.completion is not None
-    value: dict[str, object] = sight.operation.completion.value
+    value: dict[str, object] = sight.operation.done.value
     return value
 
 
@@ -208,43 +206,9 @@ def check_acknowledgements(
                 "whether that leader's node was ever first in line"
             )
         elif reign is None or life.czxid < reign.grant:
-            never = "whose node was never first in line"
-            early = never if reign is None else "whose node was not first in line yet"
-            result.anomalies.append(
-                Anomaly(
-                    kind="false-acknowledgement",
-                    description=(
-                        f"{life.path} of session {life.created_by} was created (zxid "
-                        f"0x{life.czxid:x}) for epoch {epoch}, {early}"
-                    ),
-                    start=history.start,
-                    end=history.end,
-                )
-            )
+            result.anomalies.append(_made_early(history, epoch, life, reign))
         elif _deleted_early(life, reign):
-            owner, remover = (clients.get(s or "") for s in (life.created_by, life.deleted_by))
-            if owner is not None and owner == remover:
-                continue
-            what = (
-                f"{life.path}, the acknowledgement of epoch {epoch} by {_whose(owner)} (session "
-                f"{life.created_by}), was deleted by {_whose(remover)} (session "
-                f"{life.deleted_by}, zxid 0x{life.deleted_zxid or 0:x}) while its leader's node "
-                "still existed"
-            )
-            if owner is None or remover is None:
-                result.unknown.append(
-                    f"{what}; the history does not tell which client had that session"
-                )
-                continue
-            result.anomalies.append(
-                Anomaly(
-                    kind="lost-acknowledgement",
-                    description=what,
-                    clients=sorted({owner, remover}),
-                    start=reign.start,
-                    end=reign.end if reign.end is not None else history.end,
-                )
-            )
+            _judge_removal(history, epoch, life, reign, clients, result)
     first: dict[int, int] = {}
     for epoch, life in acknowledgements:
         made = clock.monotonic(life.created_ms)
@@ -254,6 +218,53 @@ def check_acknowledgements(
     _written(history, first, lead, result, settled=settled)
     result.stats = {"acknowledgements": len(acknowledgements)}
     return result
+
+
+def _made_early(history: History, epoch: int, life: ZnodeLife, reign: Ownership | None) -> Anomaly:
+    """An acknowledgement made before its leader's node was first in line, if that ever was."""
+    never = "whose node was never first in line"
+    early = never if reign is None else "whose node was not first in line yet"
+    return Anomaly(
+        kind="false-acknowledgement",
+        description=(
+            f"{life.path} of session {life.created_by} was created (zxid "
+            f"0x{life.czxid:x}) for epoch {epoch}, {early}"
+        ),
+        start=history.start,
+        end=history.end,
+    )
+
+
+def _judge_removal(
+    history: History,
+    epoch: int,
+    life: ZnodeLife,
+    reign: Ownership,
+    clients: Mapping[str, int],
+    result: CheckResult,
+) -> None:
+    """An acknowledgement that was deleted while its leader's node existed: by its own client?"""
+    owner, remover = (clients.get(s or "") for s in (life.created_by, life.deleted_by))
+    if owner is not None and owner == remover:
+        return
+    what = (
+        f"{life.path}, the acknowledgement of epoch {epoch} by {_whose(owner)} (session "
+        f"{life.created_by}), was deleted by {_whose(remover)} (session "
+        f"{life.deleted_by}, zxid 0x{life.deleted_zxid or 0:x}) while its leader's node "
+        "still existed"
+    )
+    if owner is None or remover is None:
+        result.unknown.append(f"{what}; the history does not tell which client had that session")
+        return
+    result.anomalies.append(
+        Anomaly(
+            kind="lost-acknowledgement",
+            description=what,
+            clients=sorted({owner, remover}),
+            start=reign.start,
+            end=reign.end if reign.end is not None else history.end,
+        )
+    )
 
 
 def _written(

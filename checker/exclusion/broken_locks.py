@@ -45,8 +45,4 @@ def check_broken_locks(timeline: Timeline) -> CheckResult:
 
 def _done(history: History, f: str) -> list[tuple[int, Op]]:
     """The operations ``f`` that were ok, as pairs of the time of the call and the completion."""
-    return [
-        (each.invoke.time, each.completion)
-        for each in history.operations()
-        if each.invoke.f == f and each.outcome == "ok" and each.completion is not None
-    ]
+    return [(operation.invoke.time, done) for operation, done in history.answered(f)]

@@ -48,16 +48,11 @@ def check_entitlement(
         timeline: the run.
         dismissed: finds the sessions whose clients were asked to release; they have a reason.
     """
-    history, holds, server, words = (
-        timeline.history,
-        timeline.holds,
-        timeline.servers,
-        timeline.words,
-    )
+    history, words = timeline.history, timeline.words
     result = CheckResult(name="entitlement")
     released = dismissed(timeline)
-    held = [hold for hold in holds if hold.session not in released]
-    known = _Known(history, held, server, words)
+    held = [hold for hold in timeline.holds if hold.session not in released]
+    known = _Known(history, held, timeline.servers, words)
     for op in history.events("session", "doubts"):
         hold = known.hold_at(op.value["client"], op.time)
         if hold is None or op.index not in hold.ops or known.reason(hold, op.time):
@@ -163,8 +158,7 @@ def _unbelieving(history: History, hold: Hold, doubt: Op, words: Words) -> Anoma
 
 
 def _refused(history: History, hold: Hold, operation: Operation, words: Words) -> Anomaly:
-    call, done = operation
-    assert done is not None, "only what has ended is judged"
+    call, done = operation.invoke, operation.done
     what = "was given another grant" if done.type == "ok" else f"got {done.type} ({done.error})"
     return Anomaly(
         kind="refused-reentry",

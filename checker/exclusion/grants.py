@@ -97,27 +97,14 @@ def check_order(timeline: Timeline) -> CheckResult | None:
     With complete logs the line itself is checked, too: no client may be granted before its node
     has come to own, even if the clients before it were never granted.
 
-    Args:
-        timeline: the run.
-
-    One pass from the last grant to the first over a sorted list of the numbers granted later:
-    O(n log n) comparisons, and as many more as there are overtakings.
+    Cost: that of `_overtakings`.
     """
     if "unfair-grant" not in timeline.promises.prevents:
         return None
-    history, holds, server, permits = (
-        timeline.history,
-        timeline.holds,
-        timeline.lives,
-        timeline.permits,
-    )
+    history, holds, server = timeline.history, timeline.holds, timeline.lives
+    permits = timeline.permits
     result = CheckResult(name="order")
-    before = {} if server is None else server.lines_before
-    numbered = [
-        (hold, before.get(hold.node or "", 0) * NUMBERS + number)
-        for hold in holds
-        if (number := sequence_number(hold.node)) >= 0
-    ]
+    numbered = _numbered(holds, server)
     result.stats = {"judged": len(numbered), "not judged": len(holds) - len(numbered)}
     if holds and not numbered:
         result.unknown.append(
@@ -125,6 +112,40 @@ def check_order(timeline: Timeline) -> CheckResult | None:
             "sequence number: let the recipe say by `line` where its contenders have theirs, or "
             "name its own as `node`"
         )
+    for hold, overtaken, undecided in _overtakings(numbered, server):
+        if len(overtaken) >= permits:
+            result.anomalies += [_unfair(history, hold, other) for other in overtaken]
+        if len(overtaken) + len(undecided) >= permits:
+            result.unknown += [
+                f"c{hold.client} was granted number {sequence_number(hold.node)} before "
+                f"c{other.client} with a lower one, but the servers' logs do not tell whether "
+                f"c{other.client}'s session had ended"
+                for other in undecided
+            ]
+    if server is not None:
+        told = {index for anomaly in result.anomalies for index in anomaly.ops}
+        result.anomalies += _out_of_turn(history, holds, server, told)
+    return result
+
+
+def _numbered(holds: Sequence[Hold], server: ServerView | None) -> list[tuple[Hold, int]]:
+    """The holds whose node has a sequence number, each with its place in the order of the line."""
+    before = {} if server is None else server.lines_before
+    return [
+        (hold, before.get(hold.node or "", 0) * NUMBERS + number)
+        for hold in holds
+        if (number := sequence_number(hold.node)) >= 0
+    ]
+
+
+def _overtakings(
+    numbered: Sequence[tuple[Hold, int]], server: ServerView | None
+) -> Iterator[tuple[Hold, list[Hold], list[Hold]]]:
+    """Each hold with the holds that it overtook, and those that it may have overtaken.
+
+    One pass from the last grant to the first over a sorted list of the numbers granted later:
+    O(n log n) comparisons, and as many more as there are overtakings.
+    """
     # Numbers are negated, so that in a fair order each new (lowest) number is appended at the end.
     later: list[tuple[int, int]] = []
     for position in range(len(numbered) - 1, -1, -1):
@@ -142,31 +163,21 @@ def check_order(timeline: Timeline) -> CheckResult | None:
             end = server.ended(other.session)
             if end is None or end.time > hold.granted + CLOCK_SLACK_NS:
                 overtaken.append(other)
-        if len(overtaken) >= permits:
-            result.anomalies += [
-                anomaly_of_grants(
-                    "unfair-grant",
-                    f"c{hold.client} (number {number % NUMBERS}) was granted at "
-                    f"{at(history, hold.granted)}, before c{other.client} (number "
-                    f"{sequence_number(other.node)}), which was ahead of it in the queue and "
-                    f"was granted at {at(history, other.granted)}",
-                    hold,
-                    other,
-                )
-                for other in overtaken
-            ]
-        if len(overtaken) + len(undecided) >= permits:
-            result.unknown += [
-                f"c{hold.client} was granted number {number % NUMBERS} before c{other.client} with "
-                f"a lower one, but the servers' logs do not tell whether c{other.client}'s "
-                "session had ended"
-                for other in undecided
-            ]
+        yield hold, overtaken, undecided
         later.insert(place, (-number, position))
-    if server is not None:
-        told = {index for anomaly in result.anomalies for index in anomaly.ops}
-        result.anomalies += _out_of_turn(history, holds, server, told)
-    return result
+
+
+def _unfair(history: History, hold: Hold, other: Hold) -> Anomaly:
+    """A grant that came before another's, which was ahead in the line."""
+    return anomaly_of_grants(
+        "unfair-grant",
+        f"c{hold.client} (number {sequence_number(hold.node)}) was granted at "
+        f"{at(history, hold.granted)}, before c{other.client} (number "
+        f"{sequence_number(other.node)}), which was ahead of it in the queue and "
+        f"was granted at {at(history, other.granted)}",
+        hold,
+        other,
+    )
 
 
 def _out_of_turn(

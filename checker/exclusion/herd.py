@@ -24,8 +24,8 @@ they count as one.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
@@ -48,7 +48,7 @@ class _Release:
     hold: Hold
     made: int
     gone: int
-    woken: list[Op] | None = None
+    woken: list[Op] = field(default_factory=list)
 
 
 @check("herd", finds=[HERD])
@@ -59,45 +59,15 @@ def check_herd(timeline: Timeline) -> CheckResult:
     """
     promised = timeline.promises.wakeups
     wakeups = None if promised is None else promised * timeline.permits
-    history, holds, words, server, permits = (
-        timeline.history,
-        timeline.holds,
-        timeline.words,
-        timeline.servers,
-        timeline.permits,
-    )
+    history = timeline.history
     result = CheckResult(name="herd")
-    attempts: dict[int, _Attempts] = defaultdict(_Attempts)
-    for operation in history.operations():
-        if operation.invoke.f == words.acquire:
-            of_client = attempts[history.caller(operation)]
-            end = operation.completion.time if operation.completion else history.end
-            # An attempt that was granted leaves no watch on what another holds.
-            gave_up = operation.outcome != "ok" or permits > 1
-            of_client.add(operation.invoke, end, gave_up=gave_up)
-            limit = patience(operation.invoke)
-            if operation.outcome != "ok" and limit is not None:
-                of_client.give_up(operation.invoke.time + round(limit * 1e9))
-    releases = _releases(holds, server)
-    changes = _Changes(server, releases)
-    folders = {_folder(release) for release in releases}
-    by_leavers = 0
-    for op in history.events("link", "watch"):
-        value = op.value
-        event, path, client = value["event"], value["path"], value["client"]
-        if not attempts[client].waits(op.time):
-            continue
-        known, release = changes.latest(event, path, op.time + CLOCK_SLACK_NS)
-        if not known:
-            by_leavers += event == "deleted" and path.rpartition("/")[0] in folders
-        elif release is not None and client != release.hold.client:
-            if release.woken is None:
-                release.woken = []
-            release.woken.append(op)
+    attempts = _attempts(timeline)
+    releases = _releases(timeline.holds, timeline.servers)
+    by_leavers = _collect_woken(history, releases, attempts, timeline.servers)
     in_all = left_over = largest = 0
     for release in releases:
         woken: dict[int, Op] = {}
-        for op in release.woken or ():
+        for op in release.woken:
             woken.setdefault(op.value["client"], op)
         sure = {
             client: op
@@ -120,6 +90,49 @@ def check_herd(timeline: Timeline) -> CheckResult:
         "by_waiters_that_left": by_leavers,
     }
     return result
+
+
+def _attempts(timeline: Timeline) -> dict[int, "_Attempts"]:
+    """Client -> its attempts; one without any for every other client."""
+    attempts: dict[int, _Attempts] = defaultdict(_Attempts)
+    history = timeline.history
+    for operation in history.operations():
+        if operation.invoke.f == timeline.words.acquire:
+            of_client = attempts[history.caller(operation)]
+            end = operation.completion.time if operation.completion else history.end
+            # An attempt that was granted leaves no watch on what another holds.
+            gave_up = operation.outcome != "ok" or timeline.permits > 1
+            of_client.add(operation.invoke, end, gave_up=gave_up)
+            limit = patience(operation.invoke)
+            if operation.outcome != "ok" and limit is not None:
+                of_client.give_up(operation.invoke.time + round(limit * 1e9))
+    return attempts
+
+
+def _collect_woken(
+    history: History,
+    releases: Sequence[_Release],
+    attempts: Mapping[int, "_Attempts"],
+    server: ServerView | None,
+) -> int:
+    """Enter the watch events that reached waiting clients with the releases that caused them.
+
+    Returns how many were caused by waiters that left the line.
+    """
+    changes = _Changes(server, releases)
+    folders = {_folder(release) for release in releases}
+    by_leavers = 0
+    for op in history.events("link", "watch"):
+        value = op.value
+        event, path, client = value["event"], value["path"], value["client"]
+        if not attempts[client].waits(op.time):
+            continue
+        known, release = changes.latest(event, path, op.time + CLOCK_SLACK_NS)
+        if not known:
+            by_leavers += event == "deleted" and path.rpartition("/")[0] in folders
+        elif release is not None and client != release.hold.client:
+            release.woken.append(op)
+    return by_leavers
 
 
 def _anomaly(history: History, hold: Hold, woken: dict[int, Op], promised: int) -> Anomaly:

@@ -50,10 +50,8 @@ def check_leader_sights(
     acknowledgements = acknowledgements_of(truth, below(line.path))
     known = _Known(history, truth, clock, view.owners, acknowledgements)
     judged = 0
-    for operation in history.operations():
-        call, done = operation
-        if call.f != observe or done is None or done.type != "ok":
-            continue
+    for operation, done in history.answered(observe):
+        call = operation.invoke
         judged += 1
         wrong = known.contradiction(call, done)
         if wrong is None:

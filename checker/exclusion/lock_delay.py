@@ -38,20 +38,15 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
     delay = timeline.promises.lock_delay
     if not delay:
         return None
-    history, holds, truth, clock = (
-        timeline.history,
-        timeline.holds,
-        timeline.truth,
-        timeline.clock,
-    )
+    history, holds = timeline.history, timeline.holds
     path = timeline.path if below is None else below
     result = CheckResult(name="lock-delay")
     length = int(delay * 1e9)
     waits = []
-    if truth is None or clock is None:
+    if timeline.logs is None:
         result.unknown.append("without the servers' logs it is unknown which holders failed")
     else:
-        for failed, end, sure in _failures(holds, truth, clock, path):
+        for failed, end, sure in _failures(holds, *timeline.logs, path):
             after = [
                 hold
                 for hold in holds

@@ -188,10 +188,8 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
             "says which znodes are the parts' locks (`line`)"
         )
     sizes = []
-    for operation in history.operations():
-        call, done = operation
-        if call.f != words.acquire or operation.outcome != "ok" or done is None:
-            continue
+    for operation, done in history.answered(words.acquire):
+        call = operation.invoke
         own = len(done.value.get("parts") or {})
         sizes.append(own)
         if members is None:

@@ -138,9 +138,9 @@ def check_told_removals(timeline: Timeline, free: str) -> CheckResult | None:
             removed.setdefault(remover, []).append(clock.monotonic(life.deleted_ms))
     contested = truth.contested()
     told = 0
-    for operation in history.operations():
-        call, done = operation
-        if call.f != free or done is None or done.type != "ok" or not done.value["removed"]:
+    for operation, done in history.answered(free):
+        call = operation.invoke
+        if not done.value["removed"]:
             continue
         told += 1
         node, client = done.value["node"], history.caller(call)

@@ -6,11 +6,10 @@ and its process was running. Otherwise it is excused: because it lost the lock, 
 or lost its connection meanwhile.
 """
 
-from collections import defaultdict
-
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
-from rumpus.checker.history import History, Op
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.timeline.calm import connections, unbroken_since
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind, Requirement
 
@@ -36,7 +35,7 @@ def check_revocations(timeline: Timeline, patience: int) -> CheckResult:
     history, words = timeline.history, timeline.words
     result = CheckResult(name="revocations")
     requests = _first_requests(history)
-    connections = _connections(history)
+    connected = connections(history)
     frozen = timeline.pauses
     granted: dict[int, Op] = {}
     learned = 0
@@ -53,29 +52,14 @@ def check_revocations(timeline: Timeline, patience: int) -> CheckResult:
             continue
         request = requests.get(grant.value["node"])
         client = history.client_of(process)
-        since = _unbroken_since(connections[client], done.time)
+        since = unbroken_since(connected[client], done.time)
         if request is None or since is None:
             continue
         thawed = [end for start, end in frozen.get(client, ()) if start < done.time]
         since = max(since, request.time, call.time, *thawed)
         if done.time - since < patience:
             continue
-        result.anomalies.append(
-            Anomaly(
-                kind="missed-revocation",
-                description=(
-                    f"c{client} was asked to release the {words.thing} by "
-                    f"{at(history, request.time)} but had not learned of it at "
-                    f"{at(history, done.time)}, although it was connected for "
-                    f"the last {(done.time - since) / 1e9:.1f} s"
-                ),
-                ops=[grant.index, call.index, request.index, done.index],
-                clients=sorted({client, history.caller(request)}),
-                start=since,
-                end=done.time,
-                length_ms=(done.time - since) / 1e6,
-            )
-        )
+        result.anomalies.append(_missed(timeline, client, request, grant, operation, since))
     result.stats = {"asked": len(requests), "learned": learned}
     result.requirements.append(
         Requirement("holders that learned that they were asked to let go", LEAST_LEARNED, learned)
@@ -83,28 +67,33 @@ def check_revocations(timeline: Timeline, patience: int) -> CheckResult:
     return result
 
 
+def _missed(
+    timeline: Timeline, client: int, request: Op, grant: Op, work: Operation, since: int
+) -> Anomaly:
+    """A holder that could have learned of a request from ``since`` on, and never did."""
+    history, done = timeline.history, work.done
+    return Anomaly(
+        kind="missed-revocation",
+        description=(
+            f"c{client} was asked to release the {timeline.words.thing} by "
+            f"{at(history, request.time)} but had not learned of it at "
+            f"{at(history, done.time)}, although it was connected for "
+            f"the last {(done.time - since) / 1e9:.1f} s"
+        ),
+        ops=[grant.index, work.invoke.index, request.index, done.index],
+        clients=sorted({client, history.caller(request)}),
+        start=since,
+        end=done.time,
+        length_ms=(done.time - since) / 1e6,
+    )
+
+
 def _first_requests(history: History) -> dict[str, Op]:
     """Node -> the first record that its owner was asked: by then the request is in the node."""
     found: dict[str, Op] = {}
-    for call, done in history.operations():
-        if call.f == "revoke" and done is not None and done.type == "ok":
-            for node in done.value["asked"]:
-                known = found.get(node)
-                if known is None or done.time < known.time:
-                    found[node] = done
+    for _, done in history.answered("revoke"):
+        for node in done.value["asked"]:
+            known = found.get(node)
+            if known is None or done.time < known.time:
+                found[node] = done
     return found
-
-
-def _connections(history: History) -> dict[int, list[tuple[int, bool]]]:
-    """For each client when its connection changed, and whether it was connected from then on."""
-    changes: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-    for op in history.events("session"):
-        if op.f in ("connected", "suspended", "lost", "exited", "closed"):
-            changes[op.value["client"]].append((op.time, op.f == "connected"))
-    return changes
-
-
-def _unbroken_since(changes: list[tuple[int, bool]], time: int) -> int | None:
-    """Since when a client that is connected at that time has been; None if it is not."""
-    before = [change for change in changes if change[0] <= time]
-    return before[-1][0] if before and before[-1][1] else None

@@ -36,28 +36,20 @@ def check_sequencers(timeline: Timeline) -> CheckResult | None:
     """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out."""
     if "stale-sequencer" not in timeline.promises.prevents:
         return None
-    history, holds, words, truth, clock, path = (
-        timeline.history,
-        timeline.holds,
-        timeline.words,
-        timeline.truth,
-        timeline.clock,
-        timeline.path,
-    )
+    history = timeline.history
     result = CheckResult(name="sequencers")
     deletions: dict[tuple[str, int], int] = {}
-    if truth is not None and clock is not None:
+    if timeline.logs is not None:
+        truth, clock = timeline.logs
         deletions = {
             (life.path, life.czxid): clock.monotonic(life.deleted_ms)
-            for life in truth.znodes(path)
+            for life in truth.znodes(timeline.path)
             if life.deleted_ms is not None and clock.sure_of(life.deleted_ms)
         }
-    stands = _stands(history, holds, words, deletions)
+    stands = _stands(history, timeline.holds, timeline.words, deletions)
     answers = {True: 0, False: 0}
-    for operation in history.operations():
-        call, done = operation
-        if call.f != "verify" or done is None or done.type != "ok":
-            continue
+    for operation, done in history.answered("verify"):
+        call = operation.invoke
         stand = stands.get(call.value["sequencer"])
         if stand is None:
             continue
@@ -81,10 +73,7 @@ def _stands(
     by_grant = {hold.ops[1]: hold for hold in holds}
     ends = _releases(history, words)
     stands = {}
-    for operation in history.operations():
-        done = operation.completion
-        if operation.invoke.f != words.acquire or done is None or done.type != "ok":
-            continue
+    for _, done in history.answered(words.acquire):
         hold = by_grant.get(done.index)
         sequencer = (done.value or {}).get("sequencer")
         if hold is None or sequencer is None:
@@ -104,15 +93,13 @@ def _stands(
 def _releases(history: History, words: Words) -> dict[tuple[int, int], int]:
     """Process and call of each release that was acknowledged -> when it returned."""
     return {
-        (int(call.process), call.time): done.time
-        for call, done in history.operations()
-        if call.f == words.release and done is not None and done.type == "ok"
+        (int(operation.invoke.process), operation.invoke.time): done.time
+        for operation, done in history.answered(words.release)
     }
 
 
 def _wrong(history: History, operation: Operation, stand: _Stand, kind: str) -> Anomaly:
-    call, done = operation
-    assert done is not None, "only answers are judged"
+    call, done = operation.invoke, operation.done
     hold, stale = stand.hold, kind == "stale-sequencer"
     end = (stand.at_most if stale else stand.at_least) - history.start
     verifier = history.caller(call)

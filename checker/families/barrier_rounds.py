@@ -120,15 +120,10 @@ def _ok(call: Operation) -> bool:
     return call.outcome == "ok"
 
 
-def _returned(call: Operation) -> int:
-    assert call.completion is not None, "it was acknowledged"
-    return call.completion.time
-
-
 def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> list[Anomaly]:
     found = []
-    inside = sorted(stays, key=lambda stay: _returned(stay[0]))
-    let_in = [_returned(enter) for enter, _ in inside]
+    inside = sorted(stays, key=lambda stay: stay[0].done.time)
+    let_in = [enter.done.time for enter, _ in inside]
     for _, leave in stays:
         client = history.caller(leave)
         # Those let in before, latest first: of each client only the latest stay can matter.
@@ -138,7 +133,7 @@ def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> 
             if other in seen:
                 continue
             seen.add(other)
-            if later.invoke.time > _returned(leave):
+            if later.invoke.time > leave.done.time:
                 found.append(
                     Anomaly(
                         kind="early-exit",
@@ -181,14 +176,14 @@ def _false_exits(
                     ops=leave.indices,
                     clients=[client],
                     start=ended,
-                    end=_returned(leave),
+                    end=leave.done.time,
                 )
             )
     return found
 
 
 def _ms(leave: Operation, later: Operation) -> str:
-    return f"{(later.invoke.time - _returned(leave)) / 1e6:.0f}"
+    return f"{(later.invoke.time - leave.done.time) / 1e6:.0f}"
 
 
 def _comings(
@@ -211,7 +206,7 @@ def _comings(
         if call.invoke.f == "enter" and _ok(call):
             client = history.caller(call)
             settled.setdefault((client, life_at(client, call.invoke.time)), []).append(
-                _returned(call)
+                call.done.time
             )
     comings = []
     for call in calls:
@@ -220,7 +215,7 @@ def _comings(
         client = history.caller(call)
         life = life_at(client, call.invoke.time)
         if _ok(call):
-            until = _returned(call)
+            until = call.done.time
         else:
             later = settled.get((client, life), [])
             place = bisect_right(later, call.invoke.time)
@@ -236,9 +231,10 @@ def _early_entries(
     history: History, parties: int, calls: list[Operation], comings: list[_Coming]
 ) -> list[Anomaly]:
     leaves = sorted(
-        (call for call in calls if call.invoke.f == "leave" and _ok(call)), key=_returned
+        (call for call in calls if call.invoke.f == "leave" and _ok(call)),
+        key=lambda each: each.done.time,
     )
-    ends = [_returned(leave) for leave in leaves]
+    ends = [leave.done.time for leave in leaves]
     latest = list(accumulate((leave.invoke.time for leave in leaves), max))
     comings = sorted(comings, key=lambda coming: coming.since)
     starts = [coming.since for coming in comings]
@@ -249,7 +245,7 @@ def _early_entries(
             continue
         place = bisect_right(ends, enter.invoke.time)
         empty = latest[place - 1] if place else history.start
-        returned = _returned(enter)
+        returned = enter.done.time
         came: set[tuple[int, int]] = set()
         for other in reversed(comings[: bisect_right(starts, returned)]):
             if other.until >= empty:

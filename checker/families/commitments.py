@@ -178,10 +178,8 @@ def check_votes(timeline: Timeline) -> CheckResult:
     history, standing = timeline.history, timeline.part(votes_in_logs)
     result = CheckResult(name="votes")
     compared = 0
-    for operation in history.operations():
+    for operation, _ in history.answered("vote"):
         call = operation.invoke
-        if call.f != "vote" or operation.outcome != "ok":
-            continue
         site = f"c{history.caller(call)}"
         found = (standing or {}).get((call.value["key"], site))
         if found is None:
@@ -206,11 +204,7 @@ def check_ends(timeline: Timeline) -> CheckResult:
     phase = healed_phase(history, result)
     if phase is None:
         return result
-    begun = {
-        str(o.invoke.value["key"]): o
-        for o in history.operations()
-        if o.invoke.f == "begin" and o.outcome == "ok"
-    }
+    begun = {str(o.invoke.value["key"]): o for o, _ in history.answered("begin")}
     for client, own in phase.tries("outcomes").items():
         told = [o.completion for o in own if o.outcome == "ok" and o.completion is not None]
         if not told and not phase.ended:

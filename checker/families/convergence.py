@@ -98,11 +98,7 @@ def check_view_order(timeline: Timeline) -> CheckResult:
     latest: dict[tuple[int, Any, str], tuple[int, Operation]] = {}
     shown: dict[tuple[int, Any], dict[str, Any]] = {}
     news = 0
-    for operation in history.operations():
-        if operation.invoke.f != "look" or operation.outcome != "ok":
-            continue
-        done = operation.completion
-        assert done is not None
+    for operation, done in history.answered("look"):
         client = history.caller(operation)
         view = done.value["view"]
         nodes: dict[str, int | None] = done.value["nodes"] or {}

@@ -30,8 +30,7 @@ class _Step(NamedTuple):
 
     @property
     def returned(self) -> int:
-        assert self.operation.completion is not None
-        return self.operation.completion.time
+        return self.operation.done.time
 
 
 @check("totals", finds=[MISCOUNT])
@@ -74,8 +73,7 @@ def check_totals(timeline: Timeline, *, add: str, read: str) -> CheckResult:
 
 
 def _step(operation: Operation, sign: int, add: str) -> _Step:
-    assert operation.completion is not None
-    total = sign * operation.completion.value["value"]
+    total = sign * operation.done.value["value"]
     amount = sign * operation.invoke.value["value"] if operation.invoke.f == add else 0
     return _Step(total - amount, total, operation)
 
@@ -112,8 +110,7 @@ def _miscount(history: History, key: Hashable, one: _Step, two: _Step) -> Anomal
 
 
 def _words(history: History, step: _Step) -> str:
-    call, done = step.operation
-    assert done is not None
+    call, done = step.operation.invoke, step.operation.done
     value = done.value["value"]
     what = f"read {value}" if step.low == step.high else f"added {call.value['value']} to {value}"
     since, until = at(history, call.time), at(history, done.time)

@@ -67,13 +67,11 @@ def check_file_contents(timeline: Timeline) -> CheckResult:
     history = timeline.history
     result = CheckResult(name="file contents")
     keys: dict[str, list[Sight]] = defaultdict(list)
-    for operation in history.operations():
-        call, done = operation
-        if call.f in KINDS and done is not None and done.type == "ok":
-            value, kind = done.value, KINDS[call.f]
-            keys[value["key"]].append(
-                Sight(operation, kind, value["version"], call.time, done.time)
-            )
+    for operation, done in history.answered(*KINDS):
+        value, called = done.value, operation.invoke.time
+        keys[value["key"]].append(
+            Sight(operation, KINDS[done.f], value["version"], called, done.time)
+        )
     cached = 0
     for key, sights in keys.items():
         _judge_contents(history, key, sights, result)

@@ -37,20 +37,17 @@ def check_generation_numbers(timeline: Timeline) -> CheckResult:
     def tell(operation: Operation, key: str, what: str, number: Number, *, new: bool) -> None:
         told.setdefault((key, what), []).append((operation, number, new))
 
-    for operation in history.operations():
-        call, done = operation
-        if done is None or done.type != "ok":
-            continue
+    for operation, done in history.answered("stat", "recreate", "set-acl"):
         value: Any = done.value
-        if call.f == "stat":
+        if done.f == "stat":
             key, instance = value["key"], value["instance"]
             tell(operation, key, "instance", (instance,), new=False)
             tell(operation, key, "lock", (value["lock"],), new=False)
             for what in ("content", "acl"):
                 tell(operation, key, what, (instance, value[what]), new=False)
-        elif call.f == "recreate":
+        elif done.f == "recreate":
             tell(operation, "", "instance", (value["instance"],), new=True)
-        elif call.f == "set-acl":
+        else:
             tell(operation, value["key"], "acl", (value["instance"], value["acl"]), new=True)
     for (key, what), numbers in told.items():
         result.anomalies += _regressions(history, f"{what} generation of {key}".rstrip(), numbers)
@@ -67,11 +64,11 @@ def _regressions(
     history: History, name: str, numbers: Iterable[tuple[Operation, Number, bool]]
 ) -> list[Anomaly]:
     found = []
-    ended: Callable[[tuple[Operation, Number, bool]], int] = lambda each: _end(each[0])  # noqa: E731
+    ended: Callable[[tuple[Operation, Number, bool]], int] = lambda each: each[0].done.time  # noqa: E731
     coming = sorted(numbers, key=ended, reverse=True)
     highest: tuple[Operation, Number] | None = None
     for operation, number, new in sorted(numbers, key=lambda each: each[0].invoke.time):
-        while coming and _end(coming[-1][0]) < operation.invoke.time:
+        while coming and coming[-1][0].done.time < operation.invoke.time:
             before, earlier, _ = coming.pop()
             if highest is None or earlier > highest[1]:
                 highest = before, earlier
@@ -90,18 +87,12 @@ def _regressions(
     return found
 
 
-def _end(operation: Operation) -> int:
-    assert operation.completion is not None, "only answers have numbers"
-    return operation.completion.time
-
-
 def _generations(history: History, holds: Sequence[Hold]) -> list[tuple[Hold, int]]:
     """Each exclusive hold that told its token and its lock generation, in order of the tokens."""
     grants = {
         done.index: done.value["generation"]
-        for call, done in history.operations()
-        if done is not None and done.type == "ok" and isinstance(done.value, dict)
-        if done.value.get("generation") is not None
+        for _, done in history.answered()
+        if isinstance(done.value, dict) and done.value.get("generation") is not None
     }
     found = [
         (hold, grants[hold.ops[1]])

@@ -19,30 +19,24 @@ def check_growth(timeline: Timeline, f: str) -> CheckResult:
     """
     history = timeline.history
     result = CheckResult(name="growth")
-    answered = [
-        operation
-        for operation in history.operations()
-        if operation.invoke.f == f and operation.completion and operation.completion.type == "ok"
-    ]
-    by_return = sorted(answered, key=lambda each: each.completion.time)  # type: ignore[union-attr] # answered
+    answered = list(history.answered(f))
+    by_return = sorted(answered, key=lambda each: each[1].time)
     at = 0
     highest = None
-    for later in answered:  # in order of their calls
-        while at < len(by_return) and by_return[at].completion.time < later.invoke.time:  # type: ignore[union-attr] # answered
-            if highest is None or by_return[at].completion.value > highest.completion.value:  # type: ignore[union-attr] # answered
+    for later, done in answered:  # in order of their calls
+        while at < len(by_return) and by_return[at][1].time < later.invoke.time:
+            if highest is None or by_return[at][1].value > highest[1].value:
                 highest = by_return[at]
             at += 1
-        assert later.completion is not None
-        if highest is None or later.completion.value >= highest.completion.value:  # type: ignore[union-attr] # answered
+        if highest is None or done.value >= highest[1].value:
             continue
-        assert highest.completion is not None
         result.anomalies.append(
             anomaly_of(
                 history,
                 "sequence-regression",
-                f"{later.completion.value} was given out to process {later.invoke.process} "
-                f"after process {highest.invoke.process} had got {highest.completion.value}",
-                highest,
+                f"{done.value} was given out to process {done.process} "
+                f"after process {highest[1].process} had got {highest[1].value}",
+                highest[0],
                 later,
             )
         )

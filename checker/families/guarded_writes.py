@@ -70,10 +70,10 @@ def check_guarded_writes(timeline: Timeline) -> CheckResult:
 def _judge_lives(
     history: History, writes: list[Operation], result: CheckResult, stale: set[int]
 ) -> None:
-    coming = sorted(writes, key=_returned, reverse=True)
+    coming = sorted(writes, key=lambda each: each.done.time, reverse=True)
     highest: Operation | None = None
     for write in sorted(writes, key=lambda each: each.invoke.time):
-        while coming and _returned(coming[-1]) < write.invoke.time:
+        while coming and coming[-1].done.time < write.invoke.time:
             before = coming.pop()
             if highest is None or _token(before) > _token(highest):
                 highest = before
@@ -83,11 +83,6 @@ def _judge_lives(
 
 def _token(operation: Operation) -> int:
     return int(operation.invoke.value["token"])
-
-
-def _returned(operation: Operation) -> int:
-    assert operation.completion is not None, "only acknowledged writes are compared"
-    return operation.completion.time
 
 
 def _add(

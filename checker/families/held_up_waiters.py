@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from rumpus.checker.history import History, Operation, final_phase
+from rumpus.checker.history import History, Op, Operation, final_phase
 
 
 def count_held_up(history: History) -> int:
@@ -16,16 +16,12 @@ def count_held_up(history: History) -> int:
         if op.f == "remove" and op.type == "invoke":
             removes.setdefault(op.value["key"], []).append(op.time)
 
-    def was_held_up(wait: Operation) -> bool:
+    def was_held_up(wait: Operation, done: Op) -> bool:
         times = removes.get(wait.invoke.value["key"], [])
-        done = wait.completion
-        assert done is not None, "it ended with ok"
         return bisect_left(times, wait.invoke.time) < bisect_left(times, done.time)
 
     return sum(
-        was_held_up(call)
-        for call in history.operations()
-        if call.invoke.f == "wait"
-        and call.outcome == "ok"
-        and (phase is None or call.invoke.time < phase.time)
+        was_held_up(wait, done)
+        for wait, done in history.answered("wait")
+        if phase is None or wait.invoke.time < phase.time
     )

@@ -5,12 +5,10 @@ Operations with {session, cached} in their ok value were made on a handle of tha
 """
 
 from bisect import bisect_left
-from collections import defaultdict
-from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
-from rumpus.checker.history import History
+from rumpus.checker.timeline.calm import connections
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Kind
 
@@ -34,30 +32,15 @@ def check_leases(timeline: Timeline) -> CheckResult:
       answered was sent before the connection was lost, and no lease lasts longer than the timeout.
     - ``expired-handle``: a call was answered on a handle of a session that had ended on the servers
       before it was made.
-
-    Args:
-        timeline: the run.
     """
-    history, truth, clock, session_timeout = (
-        timeline.history,
-        timeline.truth,
-        timeline.clock,
-        timeline.session_timeout,
-    )
+    history = timeline.history
     result = CheckResult(name="leases")
-    lost = _connections(history)
-    ends: dict[str, int] = {}
-    if truth is not None and clock is not None:
-        ends = {
-            session: clock.monotonic(life.closed_ms)
-            for session, life in truth.sessions().items()
-            if life.closed_ms is not None and clock.sure_of(life.closed_ms)
-        }
-    timeout = int(session_timeout * 1e9)
+    lost = connections(history, ends=("suspended", "lost"))
+    ends = _ends(timeline)
+    timeout = int(timeline.session_timeout * 1e9)
     judged = 0
-    for operation in history.operations():
-        call, done = operation
-        value: Any = None if done is None or done.type != "ok" else done.value
+    for operation, done in history.answered():
+        call, value = operation.invoke, done.value
         if not isinstance(value, dict) or value.get("session") is None or "cached" not in value:
             continue
         judged += 1
@@ -89,13 +72,16 @@ def check_leases(timeline: Timeline) -> CheckResult:
     return result
 
 
-def _connections(history: History) -> dict[int, list[tuple[int, bool]]]:
-    """Client -> the times at which it got (True) or lost (False) its connection."""
-    found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-    for op in history.events("session"):
-        if op.f in ("connected", "suspended", "lost"):
-            found[op.value["client"]].append((op.time, op.f == "connected"))
-    return found
+def _ends(timeline: Timeline) -> dict[str, int]:
+    """Session -> when it ended (ns), for those of which the servers' logs tell it."""
+    if timeline.logs is None:
+        return {}
+    truth, clock = timeline.logs
+    return {
+        session: clock.monotonic(life.closed_ms)
+        for session, life in truth.sessions().items()
+        if life.closed_ms is not None and clock.sure_of(life.closed_ms)
+    }
 
 
 def _lost_since(changes: list[tuple[int, bool]], time: int) -> int | None:

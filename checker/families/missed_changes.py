@@ -1,11 +1,13 @@
 """Waiting for a change: no connected client goes on waiting long after the change was made."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.check import check
 from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.timeline.calm import connections
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
@@ -18,6 +20,13 @@ FALSE_EVENT = Kind(
 def written(done: Op) -> tuple[str, int] | None:
     """The change that an acknowledged operation has made: the key and version of a ``write``."""
     return (done.value["key"], done.value["version"]) if done.f == "write" else None
+
+
+class _Write(NamedTuple):
+    """An acknowledged change of a key to a version."""
+
+    version: int
+    done: Op
 
 
 @check("missed changes", finds=[MISSED_EVENT, FALSE_EVENT])
@@ -47,22 +56,8 @@ def check_missed_changes(
     seconds = 2 * timeline.session_timeout + 2.0 if bound_s is None else bound_s
     bound = int(seconds * 1e9)
     result = CheckResult(name="missed changes")
-    writes: dict[str, list[tuple[int, int, Op]]] = {}
-    for operation in history.operations():
-        done = operation.completion
-        if done is None or done.type != "ok":
-            continue
-        made = change(done)
-        if made is not None:
-            key, version = made
-            writes.setdefault(key, []).append((version, done.time, done))
-    for known in writes.values():
-        known.sort(key=lambda write: write[0])
-    changes: dict[int, list[int]] = {}
-    for op in history.events("session"):
-        if op.f in ("connected", "suspended", "lost", "started", "exited"):
-            changes.setdefault(op.value["client"], []).append(op.time)
-    frozen = timeline.pauses
+    writes = _writes(history, change)
+    changes = connections(history, ends=("suspended", "lost", "started", "exited"))
     waits = 0
     told_keys: set[str] = set()
     for operation in history.operations():
@@ -78,31 +73,62 @@ def check_missed_changes(
             continue
         client = history.caller(call)
         since = done.time - bound
-        own = changes.get(client, [])
-        quiet = bisect_left(own, since) == bisect_right(own, done.time)
-        ran = all(end < since or start > done.time for start, end in frozen.get(client, []))
-        known = writes.get(call.value["key"], [])
-        later = known[bisect_right(known, call.value["version"], key=lambda write: write[0]) :]
-        told = min((write for write in later), key=lambda write: write[1], default=None)
-        if told is None or told[1] > since or call.time > since or not (quiet and ran):
+        told = _first_told(writes.get(call.value["key"], []), call.value["version"])
+        if told is None or told.done.time > since or call.time > since:
             continue
-        result.anomalies.append(
-            Anomaly(
-                kind="missed-event",
-                description=(
-                    f"c{client} waited for a change of {call.value['key']} from version "
-                    f"{call.value['version']} and gave up, {(done.time - told[1]) / 1e9:.1f} s "
-                    f"after version {told[0]} had been acknowledged, although it had been "
-                    f"connected for the last {seconds:g} s"
-                ),
-                ops=[told[2].index, *operation.indices],
-                clients=[client],
-                start=told[1],
-                end=done.time,
-            )
-        )
+        if _quiet(timeline, changes[client], client, since, done.time):
+            result.anomalies.append(_missed_event(history, operation, told, seconds))
     result.stats = {"waits": waits, "keys_told": len(told_keys)}
     return result
+
+
+def _writes(
+    history: History, change: Callable[[Op], tuple[str, int] | None]
+) -> dict[str, list[_Write]]:
+    """Key -> its acknowledged changes, in order of versions."""
+    writes: dict[str, list[_Write]] = {}
+    for _, done in history.answered():
+        made = change(done)
+        if made is not None:
+            key, version = made
+            writes.setdefault(key, []).append(_Write(version, done))
+    for known in writes.values():
+        known.sort(key=lambda write: write.version)
+    return writes
+
+
+def _first_told(known: Sequence[_Write], version: int) -> _Write | None:
+    """The change to a version later than this that was acknowledged first."""
+    later = known[bisect_right(known, version, key=lambda write: write.version) :]
+    return min(later, key=lambda write: write.done.time, default=None)
+
+
+def _quiet(
+    timeline: Timeline, changes: Sequence[tuple[int, bool]], client: int, since: int, until: int
+) -> bool:
+    """Whether a client ran, and its connection did not change (``changes``), in a span of time."""
+    unchanged = bisect_left(changes, (since,)) == bisect_left(changes, (until + 1,))
+    frozen = timeline.pauses.get(client, [])
+    return unchanged and all(end < since or start > until for start, end in frozen)
+
+
+def _missed_event(history: History, operation: Operation, told: _Write, seconds: float) -> Anomaly:
+    """An ``await`` that gave up so many seconds, or more, after the change had been told."""
+    call, done = operation.invoke, operation.done
+    client = history.caller(call)
+    return Anomaly(
+        kind="missed-event",
+        description=(
+            f"c{client} waited for a change of {call.value['key']} from version "
+            f"{call.value['version']} and gave up, {(done.time - told.done.time) / 1e9:.1f} s "
+            f"after version {told.version} had been acknowledged, although it had been "
+            f"connected for the last {seconds:g} s"
+        ),
+        ops=[told.done.index, *operation.indices],
+        clients=[client],
+        start=told.done.time,
+        end=done.time,
+    )
 
 
 def _false_event(history: History, operation: Operation) -> Anomaly:

@@ -16,7 +16,7 @@ had time to expire: discovered and watched lists must be exactly the registered 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.check import check
@@ -39,11 +39,8 @@ def check_lists(timeline: Timeline) -> CheckResult:
     history = timeline.history
     result = CheckResult(name="lists")
     lists = 0
-    for operation in history.operations():
-        if operation.outcome != "ok" or operation.invoke.f not in ("discover", "look", "gather"):
-            continue
-        assert operation.completion is not None
-        value = operation.completion.value
+    for operation, done in history.answered("discover", "look", "gather"):
+        value = done.value
         for field in ("addresses", "discovered", "seen"):
             names = value.get(field) or []
             lists += field in value
@@ -57,11 +54,7 @@ def check_lists(timeline: Timeline) -> CheckResult:
 
 @check("discovery", finds=[GHOST_ENTRY, MISSING_ENTRY])
 def check_discovery(timeline: Timeline) -> CheckResult:
-    """Compare what ``discover`` listed with the servers' logs; see the module.
-
-    Args:
-        timeline: the run.
-    """
+    """Compare what ``discover`` listed with the servers' logs; see the module."""
     history, truth, clock, path = timeline.history, timeline.truth, timeline.clock, timeline.path
     result = CheckResult(name="discovery")
     if truth is None or clock is None:
@@ -71,53 +64,33 @@ def check_discovery(timeline: Timeline) -> CheckResult:
     if not truth.reasons:
         _check_registrations(history, lives, unsure, result)
     judged = 0
-    for operation in history.operations():
-        if operation.invoke.f != "discover" or operation.outcome != "ok":
-            continue
-        assert operation.completion is not None
-        if not operation.completion.value.get("settled"):
+    for operation, done in history.answered("discover"):
+        if not done.value.get("settled"):
             continue  # read from a server that may lag
         judged += 1
         called = operation.invoke.time - CLOCK_SLACK_NS
-        returned = operation.completion.time + CLOCK_SLACK_NS
-        listed = set(operation.completion.value["addresses"])
-        for address in sorted(listed):
-            spans = lives.get(address)
-            if spans is not None and not any(
-                born <= returned and (gone is None or gone >= called) for born, gone, _ in spans
-            ):
+        returned = done.time + CLOCK_SLACK_NS
+        listed = set(done.value["addresses"])
+        for address in sorted(listed & lives.keys()):
+            if not _at_some_time(lives[address], called, returned):
                 what = f"{address} was listed, although it was not there at any time of the call"
                 result.anomalies.append(anomaly_of(history, "ghost-entry", what, operation))
-        for address, spans in lives.items():
-            there = [
-                life
-                for born, gone, life in spans
-                if born + 2 * CLOCK_SLACK_NS < operation.invoke.time
-                and (gone is None or gone > returned)
-            ]
-            if not there or address in listed:
+        for address, life in _throughout(lives, operation.invoke.time, returned):
+            if address in listed:
                 continue
             what = (
-                f"{address} ({there[0].path}, zxid 0x{there[0].czxid:x}) was there before "
+                f"{address} ({life.path}, zxid 0x{life.czxid:x}) was there before "
                 "and throughout the call, but was not listed"
             )
-            if truth.reasons and there[0].deleted_zxid is None:
+            if truth.reasons and life.deleted_zxid is None:
                 result.unknown.append(f"{what}; but the servers' logs are not complete")
             else:
                 result.anomalies.append(anomaly_of(history, "missing-entry", what, operation))
     for address, spans in lives.items():
-        for life in _made_again([life for _, _, life in spans]):
-            result.anomalies.append(
-                Anomaly(
-                    kind="ghost-entry",
-                    description=(
-                        f"{life.path} was created for {address} by session {life.created_by}, "
-                        "whose earlier entry for it was still there"
-                    ),
-                    start=clock.monotonic(life.created_ms),
-                    end=clock.monotonic(life.deleted_ms or life.created_ms),
-                )
-            )
+        result.anomalies += [
+            _second_entry(life, address, clock)
+            for life in _made_again([life for _, _, life in spans])
+        ]
     result.stats = {"discoveries": judged, "entries": sum(map(len, lives.values()))}
     return result
 
@@ -145,21 +118,31 @@ def _lives(
     return {address: lives[address] for address in lives if address not in unsure}, unsure
 
 
+def _at_some_time(spans: Iterable[Span], called: int, returned: int) -> bool:
+    """Whether a node was there at any time of a call."""
+    return any(born <= returned and (gone is None or gone >= called) for born, gone, _ in spans)
+
+
+def _throughout(
+    lives: Mapping[str, Iterable[Span]], called: int, returned: int
+) -> Iterator[tuple[str, ZnodeLife]]:
+    """The addresses that were there before and throughout a call, each with its first such node."""
+    for address, spans in lives.items():
+        for born, gone, life in spans:
+            if born + 2 * CLOCK_SLACK_NS < called and (gone is None or gone > returned):
+                yield address, life
+                break
+
+
 def _check_registrations(
     history: History, lives: dict[str, list[Span]], unsure: set[str], result: CheckResult
 ) -> None:
     """An acknowledged ``register`` had an entry at some moment of the call."""
-    for operation in history.operations():
-        if operation.invoke.f != "register" or operation.outcome != "ok":
-            continue
-        assert operation.completion is not None
-        address = operation.completion.value["address"]
+    for operation, done in history.answered("register"):
+        address = done.value["address"]
         called = operation.invoke.time - CLOCK_SLACK_NS
-        returned = operation.completion.time + CLOCK_SLACK_NS
-        there = any(
-            born <= returned and (gone is None or gone >= called)
-            for born, gone, _ in lives.get(address, ())
-        )
+        returned = done.time + CLOCK_SLACK_NS
+        there = _at_some_time(lives.get(address, ()), called, returned)
         if not there and address not in unsure:
             what = f"{address} was told that it is registered, but had no entry during the call"
             result.anomalies.append(anomaly_of(history, "missing-entry", what, operation))
@@ -176,6 +159,19 @@ def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
             ):
                 yield later
                 break
+
+
+def _second_entry(life: ZnodeLife, address: str, clock: WallClock) -> Anomaly:
+    """An entry whose session had one for the same address already."""
+    return Anomaly(
+        kind="ghost-entry",
+        description=(
+            f"{life.path} was created for {address} by session {life.created_by}, "
+            "whose earlier entry for it was still there"
+        ),
+        start=clock.monotonic(life.created_ms),
+        end=clock.monotonic(life.deleted_ms or life.created_ms),
+    )
 
 
 @check("presence", finds=[STALE_VIEW, STUCK_WAITER])
@@ -217,8 +213,7 @@ def check_presence(timeline: Timeline) -> CheckResult:
 
 def _compare(history: History, gathered: Operation, there: set[str], result: CheckResult) -> None:
     """Compare what one client listed and saw with the registered addresses."""
-    assert gathered.completion is not None
-    listed, seen = (set(gathered.completion.value[field]) for field in ("discovered", "seen"))
+    listed, seen = (set(gathered.done.value[field]) for field in ("discovered", "seen"))
     for address in sorted(listed - there):
         what = f"{address} was listed after it had left, or its session had had time to expire"
         result.anomalies.append(anomaly_of(history, "ghost-entry", what, gathered))

@@ -156,7 +156,7 @@ def _phantom(history: History, element: Element) -> Iterable[Anomaly]:
             why = "although no client had put it in"
         elif put.outcome == "fail":
             why = f"although c{history.caller(put)}'s put of it had failed"
-        elif _returned(take) < put.invoke.time:
+        elif take.done.time < put.invoke.time:
             why = f"before c{history.caller(put)} called its put"
         else:
             continue
@@ -186,9 +186,9 @@ def _acknowledged_and_out(history: History, element: Element) -> tuple[list[Oper
         own = [
             take
             for take in element.takes
-            if history.caller(take) == client and _returned(take) <= done.invoke.time
+            if history.caller(take) == client and take.done.time <= done.invoke.time
         ][-1:]
-        since = _returned(own[0] if own else done)
+        since = (own[0] if own else done).done.time
         others = [take for take in element.takes if take.invoke.time > since]
         if others:
             why = f", although c{client} had claimed it until it acknowledged it"
@@ -255,7 +255,7 @@ def first_claims(history: History, books: Accounts) -> History:
             continue
         process = history.clients * number
         _append(ops, put, process + history.caller(put), put.invoke.time)
-        first = min(element.takes, key=_returned)
+        first = min(element.takes, key=lambda each: each.done.time)
         called = min(take.invoke.time for take in [*element.takes, *element.doubtful])
         for take in books.nameless:
             if take.invoke.time < first.invoke.time and put.invoke.time < _ended(history, take):
@@ -298,11 +298,6 @@ def _append(ops: list[Op], operation: Operation, process: int, called: int) -> N
     ops.append(replace(call, process=process, time=called))
     if done is not None:
         ops.append(replace(done, process=process))
-
-
-def _returned(operation: Operation) -> int:
-    assert operation.completion is not None
-    return operation.completion.time
 
 
 def _ended(history: History, operation: Operation) -> int:

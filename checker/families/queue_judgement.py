@@ -136,11 +136,7 @@ def element_of(data: bytes) -> bytes:
 
 def _last_look(history: History) -> Op | None:
     """The last answered look at what is left."""
-    looks = [
-        operation.completion
-        for operation in history.operations()
-        if operation.invoke.f == "inspect" and operation.outcome == "ok"
-    ]
+    looks = [done for _, done in history.answered("inspect")]
     return looks[-1] if looks else None
 
 

@@ -128,8 +128,7 @@ def _lay(
     if not (took or element.value in left):
         return None
     assert element.put is not None
-    assert element.put.completion is not None
-    since = element.put.completion.time
+    since = element.put.done.time
     until = min((take.invoke.time for take in took if take is not but), default=end)
     lay = _Lay(element.value, element.put.invoke.time, since, until)
     return lay if until - since > PATIENCE_NS else None

@@ -77,10 +77,8 @@ def writes(history: History) -> list[Write]:
 def sights(history: History) -> list[Sight]:
     """All of a history in order of their call."""
     found = []
-    for operation in history.operations():
-        call, done = operation
-        if operation.outcome != "ok" or done is None or call.f not in ("read", "converge"):
-            continue
+    for operation, done in history.answered("read", "converge"):
+        call = operation.invoke
         values = done.value if call.f == "read" else done.value["values"]
         found.append(Sight(values, operation, call.time, done.time))
     return found

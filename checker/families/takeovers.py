@@ -10,7 +10,7 @@ from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.check import Least, check
 from rumpus.checker.exclusion.mutual_exclusion import STALE_ACTION
 from rumpus.checker.families.replication import LOST_WRITE, Write, writes
-from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.history import History, Operation
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Kind
 
@@ -38,11 +38,7 @@ def check_takeovers(timeline: Timeline) -> CheckResult:
     """
     history = timeline.history
     result = CheckResult(name="takeovers")
-    owners = [
-        each
-        for each in history.operations()
-        if each.invoke.f == "own" and each.outcome == "ok" and each.completion is not None
-    ]
+    owners = [operation for operation, _ in history.answered("own")]
     every = writes(history)
     acknowledged = [write for write in every if write.outcome == "ok"]
     _late(history, every, owners, result)
@@ -57,18 +53,18 @@ def _late(
 ) -> None:
     """Appends called after a later owner's takeover, by merging calls into returns."""
     epochs = _epochs_of_callers(history)
-    returned = sorted(owners, key=lambda own: _done(own).time)
+    returned = sorted(owners, key=lambda own: own.done.time)
     latest: Operation | None = None
     following = 0
     outcomes = dict.fromkeys(("ok", "fail", "info"), 0)
     for write in every:  # in the order of their calls
-        while following < len(returned) and _done(returned[following]).time < write.called:
+        while following < len(returned) and returned[following].done.time < write.called:
             own = returned[following]
-            if latest is None or _done(own).value["epoch"] > _done(latest).value["epoch"]:
+            if latest is None or own.done.value["epoch"] > latest.done.value["epoch"]:
                 latest = own
             following += 1
         epoch = epochs.get(write.operation.invoke.index) if write.epoch is None else write.epoch
-        if latest is None or epoch is None or epoch >= _done(latest).value["epoch"]:
+        if latest is None or epoch is None or epoch >= latest.done.value["epoch"]:
             continue
         outcomes[write.outcome] += 1
         if write.outcome == "ok":
@@ -77,7 +73,7 @@ def _late(
                     history,
                     "late-append",
                     f"{write.value} was acknowledged in epoch {epoch}, although epoch "
-                    f"{_done(latest).value['epoch']} had begun before it was called",
+                    f"{latest.done.value['epoch']} had begun before it was called",
                     latest,
                     write.operation,
                 )
@@ -122,7 +118,7 @@ def _continued(
             if furthest is None or (write.at or 0) > (furthest.at or 0):
                 furthest = write
             following += 1
-        value = _done(own).value
+        value = own.done.value
         if furthest is not None and (furthest.at or 0) >= value["at"]:
             result.anomalies.append(
                 anomaly_of(
@@ -153,8 +149,3 @@ def _interleaved(history: History, acknowledged: Sequence[Write], result: CheckR
             )
         else:
             latest = write
-
-
-def _done(own: Operation) -> Op:
-    assert own.completion is not None
-    return own.completion

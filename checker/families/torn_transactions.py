@@ -14,10 +14,7 @@ def check_torn(timeline: Timeline) -> CheckResult:
     history = timeline.history
     result = CheckResult(name="torn transactions")
     reads = 0
-    for operation in history.operations():
-        done = operation.completion
-        if operation.invoke.f != "read" or done is None or done.type != "ok":
-            continue
+    for operation, done in history.answered("read"):
         reads += 1
         values = done.value["values"]
         if len(set(values.values())) <= 1:

@@ -80,7 +80,7 @@ is in power. Between the end of one leader and the beginning of the next, no fil
 last records are missing in the memory of the running servers. (None that was acknowledged is.)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
@@ -125,6 +125,19 @@ class _Evidence:
     snapshots: dict[int, str] = field(default_factory=dict)
 
 
+@dataclass
+class _Fates:
+    """Proposals by the cuts of their epochs, in order of zxid.
+
+    ``holes``: whether a committed one is in no log at hand.
+    """
+
+    committed: list[Txn] = field(default_factory=list)
+    discarded: list[Txn] = field(default_factory=list)
+    uncertain: list[Txn] = field(default_factory=list)
+    holes: bool = False
+
+
 def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> Commitment:
     """Decide the fate of every proposal, as the module explains.
 
@@ -142,14 +155,52 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
     lines = [
         line_of(name, files, proposals, reasons, astray) for name, files in sorted(nodes.items())
     ]
+    history = DigestedHistory(lines, proposals, len(nodes) == size)
+    fates = _decide_epochs(lines, size, proposals, history, reasons, notes)
+    replicas, misfits = compare(lines, nodes, proposals, fates.committed, fates.uncertain)
+    for line, replica in zip(lines, replicas, strict=True):
+        if replica.differing == ():
+            line.kept = frozenset()
+        reasons += _unexplained_jumps(line, replica)
+    if len(nodes) == size and all(line.known_to_end for line in lines):
+        astray += _leaders_astray(history.strange_leaders, misfits, fates)
+    strange, lacking = history.strange_trees(fates.committed)
+    reasons += [f"the digest in the newest snapshot of {name} fits no history" for name in strange]
+    if lacking:
+        notes.append(
+            f"uncertain: {len(lacking)} transactions that may be missing in the tree of "
+            f"{', '.join(strange)}"
+        )
+    alive = history.alive(fates.discarded)
+    back = {txn.zxid for txn in fates.discarded if history.was_led_with(txn.zxid)}
+    _tell_dropped(alive, back, notes, astray)
+    lacked = {txn.zxid for txn in lacking}
+    uncertain = fates.uncertain + [txn for txn in fates.discarded if txn.zxid in back] + lacking
+    return Commitment(
+        committed=tuple(txn for txn in fates.committed if txn.zxid not in lacked),
+        discarded=tuple(txn for txn in fates.discarded if txn.zxid not in alive.keys() | back),
+        uncertain=tuple(sorted(uncertain, key=lambda txn: txn.zxid)),
+        reasons=tuple(reasons),
+        forked=tuple(txn for txn in fates.discarded if txn.zxid in alive.keys() - back),
+        notes=tuple(notes),
+        replicas=tuple(replicas),
+        astray=tuple(astray),
+    )
+
+
+def _decide_epochs(
+    lines: list[ServerLine],
+    size: int,
+    proposals: Mapping[int, Txn],
+    history: DigestedHistory,
+    reasons: list[str],
+    notes: list[str],
+) -> _Fates:
+    """Find the cut of every epoch, in order, and build the history from what is below it."""
     zxids = sorted(proposals)
     epochs = sorted({epoch(zxid) for zxid in zxids})
     evidence = _links(lines, epochs)
-    history = DigestedHistory(lines, proposals, len(nodes) == size)
-    committed: list[Txn] = []
-    discarded: list[Txn] = []
-    uncertain: list[Txn] = []
-    holes = False
+    fates = _Fates()
     for e in epochs:
         counters = [counter(z) for z in zxids[position(zxids, e) : position(zxids, e + 1)]]
         cuts = (
@@ -162,49 +213,54 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
         for k in counters:
             txn = proposals[e << 32 | k]
             if k <= cuts.low:
-                committed.append(txn)
+                fates.committed.append(txn)
             elif cuts.high is not None and k > cuts.high:
-                discarded.append(txn)
+                fates.discarded.append(txn)
             else:
-                uncertain.append(txn)
+                fates.uncertain.append(txn)
                 open_counters.append(k)
         if open_counters:
             notes.append(f"uncertain: {span_of(e, open_counters)}; {cuts.why}")
         known = set(counters)
         if lost := [k for k in range(1, cuts.low + 1) if k not in known]:
-            holes = True
+            fates.holes = True
             reasons.append(f"committed but in no log at hand: {span_of(e, lost)}")
     history.end()
-    replicas, misfits = compare(lines, nodes, proposals, committed, uncertain)
-    for line, replica in zip(lines, replicas, strict=True):
-        if replica.differing == ():
-            line.kept = frozenset()
-        known_gaps = {(gap.before, gap.after) for gap in replica.gaps}
-        reasons += [
-            f"{line.name}: its log jumps from 0x{before:x} to 0x{after:x} with no snapshot between"
-            for before, after in line.jumps()
-            if (before, after) not in known_gaps
-        ]
-    if len(nodes) == size and all(line.known_to_end for line in lines):
-        astray += [
-            Astray(zxid, f"the leader that proposed 0x{zxid:x} had a tree that no history leads to")
-            for zxid in history.strange_leaders
-        ]
-        # What may be missing below would explain them.
-        if misfits and not holes and not any(txn.zxid < misfits[0] for txn in uncertain):
-            words = (
-                f"leaders logged {len(misfits)} digests, from 0x{misfits[0]:x} on, that are not "
+    return fates
+
+
+def _unexplained_jumps(line: ServerLine, replica: Replica) -> Iterator[str]:
+    """Where records of a server are missing that its comparison with the history does not name."""
+    known_gaps = {(gap.before, gap.after) for gap in replica.gaps}
+    for before, after in line.jumps():
+        if (before, after) not in known_gaps:
+            yield (
+                f"{line.name}: its log jumps from 0x{before:x} to 0x{after:x} "
+                "with no snapshot between"
             )
-            astray.append(Astray(misfits[0], words + "those of the transactions up to there"))
-    strange, lacking = history.strange_trees(committed)
-    reasons += [f"the digest in the newest snapshot of {name} fits no history" for name in strange]
-    if lacking:
-        notes.append(
-            f"uncertain: {len(lacking)} transactions that may be missing in the tree of "
-            f"{', '.join(strange)}"
-        )
-    alive = history.alive(discarded)
-    back = {txn.zxid for txn in discarded if history.was_led_with(txn.zxid)}
+
+
+def _leaders_astray(
+    strange_leaders: Iterable[int], misfits: Sequence[int], fates: _Fates
+) -> Iterator[Astray]:
+    """Leaders whose first proposals, or digests (``misfits``), no history leads to."""
+    for zxid in strange_leaders:
+        what = f"the leader that proposed 0x{zxid:x} had a tree that no history leads to"
+        yield Astray(zxid, what)
+    # What may be missing below would explain them.
+    if misfits and not fates.holes and not any(txn.zxid < misfits[0] for txn in fates.uncertain):
+        what = f"leaders logged {len(misfits)} digests, from 0x{misfits[0]:x} on, that are not "
+        yield Astray(misfits[0], what + "those of the transactions up to there")
+
+
+def _tell_dropped(
+    alive: Mapping[int, Sequence[str]], back: set[int], notes: list[str], astray: list[Astray]
+) -> None:
+    """Say of dropped proposals where they live on: in some server's tree, or in a later leader's.
+
+    ``alive``: zxid -> the servers that may have it; ``back``: the zxids that were in the tree of a
+    later leader.
+    """
     for e, group in groupby(sorted(alive.keys() | back), key=epoch):
         dropped = list(group)
         for fate, zxids in (
@@ -217,28 +273,14 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             where = []
             if fate == "uncertain":
                 where.append("were in the tree of a later leader")
+                what = "the ensemble went on without it, but a later leader had it in its tree"
+                astray += [Astray(zxid, f"0x{zxid:x}: {what}") for zxid in zxids]
             if names:
                 where.append(f"may be, or come after a restart, in the tree of {', '.join(names)}")
             span = span_of(e, [counter(zxid) for zxid in zxids])
-            if fate == "uncertain":
-                what = "the ensemble went on without it, but a later leader had it in its tree"
-                astray += [Astray(zxid, f"0x{zxid:x}: {what}") for zxid in zxids]
             notes.append(
                 f"{fate}: {span}; the ensemble went on without them, but they {' and '.join(where)}"
             )
-    lacked = {txn.zxid for txn in lacking}
-    uncertain += [txn for txn in discarded if txn.zxid in back] + lacking
-    uncertain.sort(key=lambda txn: txn.zxid)
-    return Commitment(
-        committed=tuple(txn for txn in committed if txn.zxid not in lacked),
-        discarded=tuple(txn for txn in discarded if txn.zxid not in alive.keys() | back),
-        uncertain=tuple(uncertain),
-        reasons=tuple(reasons),
-        forked=tuple(txn for txn in discarded if txn.zxid in alive.keys() - back),
-        notes=tuple(notes),
-        replicas=tuple(replicas),
-        astray=tuple(astray),
-    )
 
 
 def _links(nodes: Iterable[ServerLine], epochs: list[int]) -> dict[int, _Evidence]:

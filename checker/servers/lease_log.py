@@ -195,10 +195,7 @@ def leases_of_etcd(log: Path) -> list[Lease]:
                 ended = held.pop(key, None)
                 # A watch that began again repeats ends, too: the first time is the right one.
                 if ended is not None and leases[ended].end == FOR_EVER:
-                    began = leases[ended].start
-                    expired = at - began >= TTL_MS
-                    end = at if expired else began + TTL_MS
-                    leases[ended] = Lease(ended, began, end, expired=expired)
+                    leases[ended] = _removed(leases[ended], at)
                 continue
             text = b64decode(event.kv.value)
             if _DIGITS.fullmatch(text) and (value := int(text)) not in leases:
@@ -208,6 +205,12 @@ def leases_of_etcd(log: Path) -> list[Lease]:
                 held[key] = int(text)  # the watch began again, from the first revision
     of_sessions = [each._replace(keys=keys.ended_with(each.value)) for each in sessions.values()]
     return [*leases.values(), *of_sessions]
+
+
+def _removed(lease: Lease, at: int) -> Lease:
+    """A lease whose key was removed at a time: it has expired, or was released before."""
+    expired = at - lease.start >= TTL_MS
+    return lease._replace(end=at if expired else lease.start + TTL_MS, expired=expired)
 
 
 class _KeysOfSessions:

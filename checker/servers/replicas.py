@@ -122,47 +122,23 @@ def compare(
         {epoch(zxid) for zxid in proposals}
         | {max((line.current_epoch for line in lines), default=0), _NEVER}
     )
-
-    def since(dropped: int) -> int:
-        """The epoch that began without it. A server loses it when it enters that epoch."""
-        return epochs[bisect_right(epochs, epoch(dropped))]
-
     replicas = []
     looks: list[tuple[int, _Look]] = []
     for line in lines:
         found = files[line.name]
         newest = max(line.snapshots, default=0)
-        entered = max(line.current_epoch, epoch(line.tail))
-        after = [
-            zxid
-            for zxid in sorted(line.records)
-            if zxid > newest
-            and zxid not in history.open
-            and (zxid in history or since(zxid) <= entered)
-        ]
-        replica = Replica(
-            line.name,
-            gaps=tuple(_gaps(line, history)),
-            at=max([newest, *(zxid for zxid in after if zxid in history)]),
-            tail=line.tail,
-            dropped=tuple(zxid for zxid in after if zxid not in history),
-            own_words=found.own_words,
-            truncated=tuple(_truncated(found.own_words, history)),
-        )
-        replica.reloaded = any(
-            log.txns and log.txns[0].zxid > zxid
-            for zxid in replica.dropped[:1]
-            for log in found.logs
-        )
+        after = _kept_after(newest, line, history, epochs)
+        replica = _replica(line, found, history, newest, after)
         replicas.append(replica)
         looks += [
             (zxid, _Look(replica, found, zxid, None))
             for zxid in line.snapshots - {newest}
             if zxid in history or counter(zxid) == 0
         ]
+        known = newest in history or counter(newest) == 0
         if not line.known_to_end:
             replica.unread = "a log of it cannot be read to its end"
-        elif not (newest in history or counter(newest) == 0 or since(newest) <= entered):
+        elif not (known or _dropped_by(newest, epochs) <= _entered(line)):
             replica.unread = "its newest snapshot has what it loses when it joins the others"
         elif newest in line.snapshots:
             looks.append((replica.at, _Look(replica, found, newest, [proposals[z] for z in after])))
@@ -172,6 +148,52 @@ def compare(
         look.compare(history.tree_at(at), history)
     history.tree_at(_NEVER << 32)
     return replicas, history.misfits
+
+
+def _dropped_by(zxid: int, epochs: Sequence[int]) -> int:
+    """The epoch that began without a zxid. A server loses it when it enters that epoch."""
+    return epochs[bisect_right(epochs, epoch(zxid))]
+
+
+def _entered(line: ServerLine) -> int:
+    """The last epoch that a server has entered."""
+    return max(line.current_epoch, epoch(line.tail))
+
+
+def _kept_after(
+    newest: int, line: ServerLine, history: "_History", epochs: Sequence[int]
+) -> list[int]:
+    """What a server applies to its newest snapshot when it starts: zxids of its records.
+
+    Open proposals are left out, and what it loses when it joins the others.
+    """
+    entered = _entered(line)
+    return [
+        zxid
+        for zxid in sorted(line.records)
+        if zxid > newest
+        and zxid not in history.open
+        and (zxid in history or _dropped_by(zxid, epochs) <= entered)
+    ]
+
+
+def _replica(
+    line: ServerLine, found: NodeFiles, history: "_History", newest: int, after: Sequence[int]
+) -> Replica:
+    """What is told of a server without a look at its trees; ``after``: see ``_kept_after``."""
+    dropped = tuple(zxid for zxid in after if zxid not in history)
+    return Replica(
+        line.name,
+        gaps=tuple(_gaps(line, history)),
+        at=max([newest, *(zxid for zxid in after if zxid in history)]),
+        tail=line.tail,
+        dropped=dropped,
+        reloaded=any(
+            log.txns and log.txns[0].zxid > zxid for zxid in dropped[:1] for log in found.logs
+        ),
+        own_words=found.own_words,
+        truncated=tuple(_truncated(found.own_words, history)),
+    )
 
 
 class _History:

@@ -180,14 +180,7 @@ def read_log(
             is in place; its type is unknown; its body is not that of its type; or a
             record reaches beyond ``most``.
     """
-    header = file.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        raise CorruptLog(name, 0, f"{len(header)} bytes, too short for a file header (16 bytes)")
-    magic, version, _ = _HEADER.unpack(header)
-    if magic != _MAGIC:
-        raise CorruptLog(name, 0, f"not a transaction log: it begins with {magic!r}, not 'ZKLG'")
-    if version != 2:
-        raise CorruptLog(name, 0, f"format version {version}; only version 2 is known")
+    _check_header(file, name)
     txns: list[Txn] = []
     known = {} if known is None else known
     at = _HEADER.size
@@ -201,13 +194,9 @@ def read_log(
         checksum, length = _FRAME.unpack(frame)
         if length == 0:
             return stop("padding")
-        if not 0 < length <= _LONGEST_RECORD:
-            raise CorruptLog(name, at, f"unreasonable record length {length}", tuple(txns))
-        if most is not None and at + _FRAME.size + length > most:
-            why = f"its records take more than {most:,} bytes, which is all that is read"
+        if why := _unfit(length, at, most):
             raise CorruptLog(name, at, why, tuple(txns))
-        payload = file.read(length)
-        mark = file.read(1)
+        payload, mark = file.read(length), file.read(1)
         if not mark:
             return stop("torn record")
         if mark[0] != _END_OF_RECORD:
@@ -224,6 +213,26 @@ def read_log(
         txns.append(txn)
         at += _FRAME.size + length + 1
     return stop("end of file")
+
+
+def _check_header(file: BinaryIO, name: str) -> None:
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise CorruptLog(name, 0, f"{len(header)} bytes, too short for a file header (16 bytes)")
+    magic, version, _ = _HEADER.unpack(header)
+    if magic != _MAGIC:
+        raise CorruptLog(name, 0, f"not a transaction log: it begins with {magic!r}, not 'ZKLG'")
+    if version != 2:
+        raise CorruptLog(name, 0, f"format version {version}; only version 2 is known")
+
+
+def _unfit(length: int, at: int, most: int | None) -> str:
+    """Why a record of that length, from ``at`` on, is not read; empty if it is."""
+    if not 0 < length <= _LONGEST_RECORD:
+        return f"unreasonable record length {length}"
+    if most is not None and at + _FRAME.size + length > most:
+        return f"its records take more than {most:,} bytes, which is all that is read"
+    return ""
 
 
 def _parse_txn(payload: bytes) -> Txn:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rumpus.checker.history import History
 from rumpus.checker.timeline.faults import FaultWindow, fault_windows
@@ -40,6 +40,27 @@ def disconnected(history: History) -> dict[int, list[Span]]:
     for client, since in down.items():
         found[client].append((since, history.end))
     return found
+
+
+def connections(
+    history: History, ends: Collection[str] = ("suspended", "lost", "exited", "closed")
+) -> dict[int, list[tuple[int, bool]]]:
+    """Client -> when its connection changed (ns), and whether it was connected from then on.
+
+    ``ends``: the events of a session that end a connection. Of a client without any, the list is
+    empty.
+    """
+    changes: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for op in history.events("session"):
+        if op.f == "connected" or op.f in ends:
+            changes[op.value["client"]].append((op.time, op.f == "connected"))
+    return changes
+
+
+def unbroken_since(changes: Sequence[tuple[int, bool]], time: int) -> int | None:
+    """Since when a client that is connected at that time has been; None if it is not."""
+    before = [change for change in changes if change[0] <= time]
+    return before[-1][0] if before and before[-1][1] else None
 
 
 def disturbances(

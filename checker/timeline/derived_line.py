@@ -28,7 +28,7 @@ from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Hold, Words
-from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, sequence_number
+from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView, sequence_number
 from rumpus.checker.timeline.server_view import server_view
 
 MOST: Final = 0.75
@@ -48,6 +48,10 @@ LEAST: Final = 2
 
 DIGITS: Final = 10
 """How many digits a sequence number has."""
+
+
+_Place = tuple[str, bool]
+"""The parent of znodes, and whether their names end in sequence numbers."""
 
 
 class DerivedLine(NamedTuple):
@@ -88,22 +92,8 @@ def derive_line(
         return "the servers' clocks were set, so it is unknown which znodes a call made"
     made = _MadeBySessions(truth, clock, path)
     told = [number for number, hold in enumerate(holds) if hold.session is not None]
-    candidates: dict[tuple[str, bool], dict[int, ZnodeLife]] = defaultdict(dict)
-    for number in told:
-        for life in made.kept(holds[number]):
-            parent, _, name = life.path.rpartition("/")
-            candidates[parent, sequence_number(name) >= 0][number] = life
-    likely = {
-        place: lives
-        for place, lives in candidates.items()
-        if len(lives) >= max(LEAST, MOST * len(told))
-    }
-    last = Counter(
-        max(there, key=lambda place: likely[place][number].czxid)
-        for number in told
-        if (there := [place for place in likely if number in likely[place]])
-    )
-    for (parent, numbered), _ in last.most_common():
+    likely = _candidates(made, holds, told)
+    for parent, numbered in _last_made(likely, told):
         lives = likely[parent, numbered]
         nodes = {number: life.path for number, life in lives.items()}
         if numbered:
@@ -111,12 +101,7 @@ def derive_line(
             view = server_view(
                 truth, clock, kind="sequential", path=parent, mark=mark, permits=permits
             )
-            turns = {owner.czxid: owner.start for owner in view.owners}
-            in_turn = sum(
-                turns.get(life.czxid, history.end) <= holds[number].granted + CLOCK_SLACK_NS
-                for number, life in lives.items()
-            )
-            if in_turn >= IN_TURN * len(lives):
+            if _in_turn(view, holds, lives, history.end):
                 return DerivedLine("sequential", parent, mark, nodes)
         elif len(set(nodes.values())) == 1:
             return DerivedLine("single", next(iter(nodes.values())), "", nodes)
@@ -128,6 +113,37 @@ def derive_line(
         return f"most grants made no ephemeral znode below {path} that stayed until the release"
     places = ", ".join(sorted(parent or "/" for parent, _ in likely))
     return f"clients made their znodes in {places} before they were granted, and in no order"
+
+
+def _candidates(
+    made: "_MadeBySessions", holds: Sequence[Hold], told: Sequence[int]
+) -> dict[_Place, dict[int, ZnodeLife]]:
+    """Where most grants made a znode -> the number of each such grant -> its znode.
+
+    ``told``: the numbers of the holds whose session is known.
+    """
+    candidates: dict[_Place, dict[int, ZnodeLife]] = defaultdict(dict)
+    for number in told:
+        for life in made.kept(holds[number]):
+            parent, _, name = life.path.rpartition("/")
+            candidates[parent, sequence_number(name) >= 0][number] = life
+    return {
+        place: lives
+        for place, lives in candidates.items()
+        if len(lives) >= max(LEAST, MOST * len(told))
+    }
+
+
+def _last_made(
+    likely: Mapping[_Place, Mapping[int, ZnodeLife]], told: Sequence[int]
+) -> list[_Place]:
+    """The places whose znode a grant made last, first the one of most grants."""
+    last = Counter(
+        max(there, key=lambda place: likely[place][number].czxid)
+        for number in told
+        if (there := [place for place in likely if number in likely[place]])
+    )
+    return [place for place, _ in last.most_common()]
 
 
 class _MadeBySessions:
@@ -173,6 +189,18 @@ def _mark(paths: Collection[str]) -> str:
     stems = [path.rpartition("/")[2][:-DIGITS][::-1] for path in paths]
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*stems, strict=False))
     return "".join(letters[0] for letters in same)[::-1]
+
+
+def _in_turn(
+    view: ServerView, holds: Sequence[Hold], lives: Mapping[int, ZnodeLife], end: int
+) -> bool:
+    """Whether nearly every grant came when its znode was among the lowest that may own."""
+    turns = {owner.czxid: owner.start for owner in view.owners}
+    in_turn = sum(
+        turns.get(life.czxid, end) <= holds[number].granted + CLOCK_SLACK_NS
+        for number, life in lives.items()
+    )
+    return in_turn >= IN_TURN * len(lives)
 
 
 def _is_pool(

@@ -12,7 +12,8 @@ it acts.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import intern
 from typing import Any
@@ -104,94 +105,132 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
     does not return ok. The end of a client's process ends its belief. In a truncated history a
     belief still open ends with the last record of its client: nothing is known of later times.
     """
-    holds: list[Hold] = []
-    current: dict[int, Hold] = {}
-    latest: dict[int, Hold] = {}
-    believing: dict[int, int] = {}
-    until: dict[int, int] = {}
+    found = _Holds(words)
     called: dict[int, Op] = {}
     last_seen: dict[int, int] = {}
-
-    def stop_believing(client: int, op: Op, hold: Hold) -> None:
-        since = believing.pop(client, None)
-        if since is not None:
-            hold.beliefs.append((since, believed(client, since, op.time)))
-            hold.ops += (op.index,)
-
-    def believed(client: int, since: int, time: int) -> int:
-        """The end of a belief that lasted until ``time``, or until its ``until`` if sooner."""
-        return max(since, min(time, until.get(client, time)))
-
-    def end_by_itself(client: int, value: dict[str, Any]) -> None:
-        until.pop(client, None)
-        if "until" in value:
-            until[client] = value["until"]
-
     for op in history:
         if isinstance(op.process, int):
-            process = op.process
-            client = history.client_of(process)
-            hold = current.get(client)
+            client = history.client_of(op.process)
             if op.type == "invoke":
                 called[client] = op
-                if op.f == words.release and hold is not None and hold.depth == 1:
-                    stop_believing(client, op, hold)
-                    hold.release_called = op.time
+                if op.f == words.release:
+                    found.release_called(client, op)
             elif op.f == words.acquire and op.type == "ok":
-                value: dict[str, Any] = op.value or {}
-                if hold is not None and _again(hold, process, value):
-                    hold.depth += words.counted
-                else:
-                    if hold is not None:
-                        stop_believing(client, op, hold)
-                    call = called[client]
-                    hold = Hold(
-                        client=client,
-                        process=process,
-                        called=call.time,
-                        granted=op.time,
-                        session=_interned(value.get("session")),
-                        token=value.get("token"),
-                        node=_interned(value.get("node")),
-                        ops=(call.index, op.index),
-                        shared=shares(call),
-                    )
-                    holds.append(hold)
-                    current[client] = latest[client] = hold
-                    believing[client] = op.time
-                    end_by_itself(client, value)
-            elif op.f == words.release and hold is not None:
-                if hold.depth > 1 and op.type == "ok":
-                    hold.depth -= 1
-                else:
-                    hold.released = op.type == "ok"
-                    stop_believing(client, op, hold)
-                    del current[client]
-        elif op.process in ("session", "witness"):
+                found.granted(client, called[client], op)
+            elif op.f == words.release:
+                found.released(client, op)
+        elif op.process == "witness":
+            found.acted(op.value["client"], op)
+            continue
+        elif op.process == "session":
             client = op.value["client"]
-            hold = current.get(client)
-            if op.process == "witness":
-                if client in latest:
-                    latest[client].acts.append(op)
-                continue
-            if op.f == "exited" and hold is not None:
-                stop_believing(client, op, current.pop(client))
-            elif op.f == "doubts" and hold is not None:
-                stop_believing(client, op, hold)
-            elif op.f == "believes" and hold is not None and hold.release_called is None:
-                if client in believing and until.get(client, op.time) < op.time:
-                    stop_believing(client, op, hold)
-                believing.setdefault(client, op.time)
-                end_by_itself(client, op.value)
+            found.session_event(client, op)
         else:
             continue
         last_seen[client] = op.time
+    found.end(last_seen if history.truncated else defaultdict(lambda: history.end))
+    _add_pauses(found.holds, history)
+    return found.holds
 
-    for client, since in believing.items():
-        end = last_seen[client] if history.truncated else history.end
-        current[client].beliefs.append((since, believed(client, since, end)))
-    _add_pauses(holds, history)
-    return holds
+
+class _Holds:
+    """The holds so far, by the records of clients in order of time.
+
+    ``_current``: each client's hold. ``_believing``: since when a client has believed that it
+    holds. ``_until``: when its belief ends by itself.
+    """
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self.holds: list[Hold] = []
+        self._current: dict[int, Hold] = {}
+        self._latest: dict[int, Hold] = {}
+        self._believing: dict[int, int] = {}
+        self._until: dict[int, int] = {}
+
+    def release_called(self, client: int, call: Op) -> None:
+        """A holder stops believing when it calls the outermost release."""
+        hold = self._current.get(client)
+        if hold is not None and hold.depth == 1:
+            self._stop_believing(client, call, hold)
+            hold.release_called = call.time
+
+    def granted(self, client: int, call: Op, done: Op) -> None:
+        """A new hold, or one that is deeper."""
+        assert isinstance(done.process, int)
+        value: dict[str, Any] = done.value or {}
+        hold = self._current.get(client)
+        if hold is not None and _again(hold, done.process, value):
+            hold.depth += self._words.counted
+            return
+        if hold is not None:
+            self._stop_believing(client, done, hold)
+        hold = Hold(
+            client=client,
+            process=done.process,
+            called=call.time,
+            granted=done.time,
+            session=_interned(value.get("session")),
+            token=value.get("token"),
+            node=_interned(value.get("node")),
+            ops=(call.index, done.index),
+            shared=shares(call),
+        )
+        self.holds.append(hold)
+        self._current[client] = self._latest[client] = hold
+        self._believing[client] = done.time
+        self._end_by_itself(client, value)
+
+    def released(self, client: int, done: Op) -> None:
+        """A release returned, whatever its outcome."""
+        hold = self._current.get(client)
+        if hold is not None and hold.depth > 1 and done.type == "ok":
+            hold.depth -= 1
+        elif hold is not None:
+            hold.released = done.type == "ok"
+            self._stop_believing(client, done, hold)
+            del self._current[client]
+
+    def acted(self, client: int, act: Op) -> None:
+        """The witness has seen the client act."""
+        if client in self._latest:
+            self._latest[client].acts.append(act)
+
+    def session_event(self, client: int, op: Op) -> None:
+        """What the client's process said of its belief, or its end."""
+        hold = self._current.get(client)
+        if hold is None:
+            return
+        if op.f == "exited":
+            self._stop_believing(client, op, self._current.pop(client))
+        elif op.f == "doubts":
+            self._stop_believing(client, op, hold)
+        elif op.f == "believes" and hold.release_called is None:
+            if client in self._believing and self._until.get(client, op.time) < op.time:
+                self._stop_believing(client, op, hold)
+            self._believing.setdefault(client, op.time)
+            self._end_by_itself(client, op.value)
+
+    def end(self, ends: Mapping[int, int]) -> None:
+        """Beliefs still open end; ``ends``: client -> when."""
+        for client, since in self._believing.items():
+            belief = since, self._believed(client, since, ends[client])
+            self._current[client].beliefs.append(belief)
+
+    def _stop_believing(self, client: int, op: Op, hold: Hold) -> None:
+        since = self._believing.pop(client, None)
+        if since is not None:
+            hold.beliefs.append((since, self._believed(client, since, op.time)))
+            hold.ops += (op.index,)
+
+    def _believed(self, client: int, since: int, time: int) -> int:
+        """The end of a belief that lasted until ``time``, or until its ``until`` if sooner."""
+        return max(since, min(time, self._until.get(client, time)))
+
+    def _end_by_itself(self, client: int, value: dict[str, Any]) -> None:
+        self._until.pop(client, None)
+        if "until" in value:
+            self._until[client] = value["until"]
 
 
 def _interned(name: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """Who owned by the servers' logs: which node owned when, when sessions ended."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from heapq import merge
 from itertools import accumulate, groupby
 
@@ -46,22 +46,6 @@ def server_view(
             owns once there are only shared ones before it.
         permits: how many may own at once.
     """
-    sessions = truth.sessions()
-    unsettled: set[str] = set()
-    if truth.reasons:
-        # The logs are incomplete: sessions without an end in them may have ended.
-        unsettled |= {name for name, life in sessions.items() if life.closed_ms is None}
-    # Nor is the end of a session known that ended when the wall clock was set.
-    unsettled |= {
-        name
-        for name, life in sessions.items()
-        if life.closed_ms is not None and not clock.sure_of(life.closed_ms)
-    }
-    ends = {
-        name: SessionEnd(clock.monotonic(life.closed_ms), life.expired)
-        for name, life in sessions.items()
-        if life.closed_ms is not None
-    }
     astray = [txn for txn in truth.uncertain + truth.forked for txn in txn.effects]
     contested = touched(astray)
     turns: dict[str, int | None] = {}
@@ -73,29 +57,49 @@ def server_view(
     elif kind == "unknown":
         owners = []
     else:
-        lives = [
-            life
-            for life in truth.znodes(path)
-            if (life.path.rpartition("/")[0] if kind == "pool" else life.path) == path
-        ]
-        owners = [
-            _ownership(
-                life,
-                life.czxid,
-                life.created_ms,
-                clock,
-                gapless=not truth.reasons and life.path not in contested,
-            )
-            for life in lives
-        ]
+        owners = _owning_while_there(truth, clock, kind, path, contested)
     return ServerView(
-        ends=ends,
-        known=frozenset(sessions) - unsettled,
+        ends={
+            name: SessionEnd(clock.monotonic(life.closed_ms), life.expired)
+            for name, life in truth.sessions().items()
+            if life.closed_ms is not None
+        },
+        known=_known(truth, clock),
         doubts=_doubts(truth, clock, astray),
         owners=owners,
         reasons=tuple(truth.reasons),
         turns=turns,
         lines_before=_lines_before(truth, path, lives) if kind == "sequential" else {},
+    )
+
+
+def _owning_while_there(
+    truth: ServerTruth, clock: WallClock, kind: str, path: str, contested: Container[str]
+) -> list[Ownership]:
+    """The nodes of a ``pool`` or ``single``: each owns from its creation on."""
+    return [
+        _ownership(
+            life,
+            life.czxid,
+            life.created_ms,
+            clock,
+            gapless=not truth.reasons and life.path not in contested,
+        )
+        for life in truth.znodes(path)
+        if (life.path.rpartition("/")[0] if kind == "pool" else life.path) == path
+    ]
+
+
+def _known(truth: ServerTruth, clock: WallClock) -> frozenset[str]:
+    """The sessions of which the logs tell whether, and when, they ended.
+
+    Not those without an end in logs that are not complete, nor those that ended when the wall clock
+    was set.
+    """
+    return frozenset(
+        name
+        for name, life in truth.sessions().items()
+        if (clock.sure_of(life.closed_ms) if life.closed_ms is not None else not truth.reasons)
     )
 
 

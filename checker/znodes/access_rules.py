@@ -6,7 +6,7 @@ may be answered by a server that lags behind, so after a replacement either ACL 
 applied.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,13 +74,7 @@ def check_access(timeline: Timeline, user: Callable[[int], str]) -> CheckResult:
     users = {client: user(client) for client in range(history.clients)}
     result = CheckResult(name="access control")
     operations = history.operations()
-    nodes: dict[str, Guarded] = {}
-    for pair in operations:
-        call = pair.invoke
-        if call.f == "make" and pair.outcome != "fail":
-            nodes[call.value["name"]] = Guarded(pair)
-        elif call.f == "allow" and pair.outcome != "fail" and call.value["name"] in nodes:
-            nodes[call.value["name"]].replaced = pair
+    nodes = _guarded(operations)
     served = refused = 0
     for pair in operations:
         call, done = pair.invoke, pair.completion
@@ -98,26 +92,44 @@ def check_access(timeline: Timeline, user: Callable[[int], str]) -> CheckResult:
         refused += done.type == "fail"
         if (done.type == "ok") in allowed:
             continue
-        kind, words = (
-            ("unauthorised-access", "was carried out, although the ACL forbids it")
-            if done.type == "ok"
-            else ("refused-access", "was refused, although the ACL allows it")
-        )
-        what = f"{call.value['name']}/{call.value['child']}" if of_child else call.value["name"]
-        result.anomalies.append(
-            Anomaly(
-                kind=kind,
-                description=(
-                    f"c{client}'s {call.f} of {what} {words}: {', '.join(map(_shown, lists[0]))}"
-                ),
-                ops=sorted({*node.made.indices, *_replacement(node, pair), *pair.indices}),
-                clients=[client],
-                start=call.time,
-                end=done.time,
-            )
-        )
+        name = call.value["name"]
+        what = f"{name}/{call.value['child']}" if of_child else name
+        result.anomalies.append(_wrongly_decided(history, node, pair, what, lists[0]))
     result.stats = {"served": served, "refused": refused}
     return result
+
+
+def _wrongly_decided(
+    history: History, node: Guarded, pair: Operation, what: str, acl: List
+) -> Anomaly:
+    """An access that ZooKeeper carried out, or refused, against the node's ACL."""
+    call, done = pair.invoke, pair.done
+    kind, words = (
+        ("unauthorised-access", "was carried out, although the ACL forbids it")
+        if done.type == "ok"
+        else ("refused-access", "was refused, although the ACL allows it")
+    )
+    client = history.caller(call)
+    return Anomaly(
+        kind=kind,
+        description=f"c{client}'s {call.f} of {what} {words}: {', '.join(map(_shown, acl))}",
+        ops=sorted({*node.made.indices, *_replacement(node, pair), *pair.indices}),
+        clients=[client],
+        start=call.time,
+        end=done.time,
+    )
+
+
+def _guarded(operations: Iterable[Operation]) -> dict[str, Guarded]:
+    """Name -> its node, for those that were made, or may have been."""
+    nodes: dict[str, Guarded] = {}
+    for pair in operations:
+        call = pair.invoke
+        if call.f == "make" and pair.outcome != "fail":
+            nodes[call.value["name"]] = Guarded(pair)
+        elif call.f == "allow" and pair.outcome != "fail" and call.value["name"] in nodes:
+            nodes[call.value["name"]].replaced = pair
+    return nodes
 
 
 def _replacement(node: Guarded, pair: Operation) -> Sequence[int]:
@@ -134,8 +146,7 @@ def _in_force(
     """The ACLs that may have been applied to an operation on a node."""
     first = _resolved(history, node.made, users)
     replaced = node.replaced
-    assert pair.completion is not None
-    if replaced is None or replaced.invoke.time > pair.completion.time or replaced is pair:
+    if replaced is None or replaced.invoke.time > pair.done.time or replaced is pair:
         return [first]
     second = _resolved(history, replaced, users)
     done = replaced.completion

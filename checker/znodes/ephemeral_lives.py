@@ -1,5 +1,6 @@
 """Whether ephemeral znodes exist exactly as long as their sessions, unless they are removed."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
@@ -61,9 +62,6 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
     a write in their own session, which the servers must refuse if that session had ended before
     the call.
 
-    Args:
-        timeline: the run.
-
     Cost: O(n) for a bounded number of names.
     """
     history, truth, clock = timeline.history, timeline.truth, timeline.clock
@@ -82,40 +80,55 @@ def check_ephemerals(timeline: Timeline) -> CheckResult:
             pair = calls[op.process] = pairs[op.index]
             if op.f in ("look", "create"):
                 before[op.process] = dict(standing)
-            elif op.f == "remove" and not _certainly_not(pair):
-                own = standing.get(op.value["name"])
-                if own is not None and own.client == history.client_of(op.process):
-                    del standing[op.value["name"]]
+            elif op.f == "remove" and pair.outcome != "fail":
+                _let_go(op.value["name"], history.client_of(op.process), standing)
             continue
-        pair = calls[op.process]
-        if op.type != "ok":
+        if op.type != "ok" or op.f not in ("create", "look"):
             continue
-        if op.f == "create":
-            name, client = op.value["name"], history.client_of(op.process)
-            expected, seen, viewer = before.pop(op.process), {name: op.value["session"]}, None
-            expected = {name: expected[name]} if name in expected else {}
-        elif op.f == "look":
-            expected, seen, viewer = before.pop(op.process), op.value["owners"], op.value["session"]
-        else:
-            continue
-        own = op.value["session"]
+        pair, own = calls[op.process], op.value["session"]
+        expected, seen = _shown(op, before.pop(op.process))
         if ends.get(own, NEVER) + SLACK_NS < pair.invoke.time:
             result.anomalies.append(_revived(pair, op, own, ends[own], history))
-        for node in expected.values():
-            if standing.get(node.name) is not node or seen.get(node.name) == node.session:
-                continue
-            del standing[node.name]
+        for node in _gone(expected, seen, standing):
             alive = node.session in ends and op.time + SLACK_NS < ends[node.session]
             alive = alive or op.time < answered.get(node.session, op.time)
-            if alive or node.session == viewer:
+            if alive or (op.f == "look" and node.session == own):
                 result.anomalies.append(_early(node, pair, seen.get(node.name), history))
         if op.f == "create":
-            standing[name] = Standing(name, op.value["session"], client, pair)
+            name = op.value["name"]
+            standing[name] = Standing(name, own, history.caller(pair), pair)
         else:
             looks += 1
             result.anomalies += _lingering(pair, op, ends, history)
     result.stats = {"looks": looks}
     return result
+
+
+def _let_go(name: str, client: int, standing: dict[str, Standing]) -> None:
+    """A node whose creator has begun to remove it need not be seen any more."""
+    node = standing.get(name)
+    if node is not None and node.client == client:
+        del standing[name]
+
+
+def _shown(
+    done: Op, before: Mapping[str, Standing]
+) -> tuple[list[Standing], Mapping[str, str | None]]:
+    """The nodes that a result must show, and the session of each one that it shows."""
+    if done.f == "look":
+        return list(before.values()), done.value["owners"]
+    name = done.value["name"]
+    return [before[name]] if name in before else [], {name: done.value["session"]}
+
+
+def _gone(
+    expected: Iterable[Standing], seen: Mapping[str, str | None], standing: dict[str, Standing]
+) -> Iterator[Standing]:
+    """The nodes still ``standing`` that a client has not seen in their sessions; each once."""
+    for node in expected:
+        if standing.get(node.name) is node and seen.get(node.name) != node.session:
+            del standing[node.name]
+            yield node
 
 
 NEVER = 2**63
@@ -135,18 +148,12 @@ def _ends(truth: ServerTruth | None, clock: WallClock | None) -> dict[str, int]:
 def _last_answers(history: History) -> dict[str, int]:
     """Session -> the call of its last successful operation: it lived at least until then."""
     found: dict[str, int] = {}
-    for call, done in history.operations():
-        if done is not None and done.type == "ok" and call.f in ("create", "look"):
-            found[done.value["session"]] = call.time
+    for operation, done in history.answered("create", "look"):
+        found[done.value["session"]] = operation.invoke.time
     return found
 
 
-def _certainly_not(pair: Operation) -> bool:
-    return pair.outcome == "fail"
-
-
 def _early(node: Standing, look: Operation, instead: str | None, history: History) -> Anomaly:
-    assert look.completion is not None
     found = "was gone" if instead is None else f"belonged to {instead}"
     return anomaly_of(
         history,

@@ -87,8 +87,7 @@ def check_event_streams(timeline: Timeline, *, follow: str, write: str) -> Check
     for own in follows.values():
         stream = _Stream()
         for operation in own:
-            assert operation.completion is not None
-            value: FollowedEvents = operation.completion.value
+            value: FollowedEvents = operation.done.value
             events += len(value["events"])
             result.anomalies += _arrived(history, stream, operation, value, asked)
             result.anomalies += _missed(history, stream, operation, value["since"], writes)

@@ -77,9 +77,8 @@ def check_stats(timeline: Timeline) -> CheckResult:
     for op in history:
         if isinstance(op.process, int) and op.type == "invoke" and isinstance(op.value, dict):
             called[op.value.get("name", "")][op.f] += 1
-    for pair in history.operations():
-        done = pair.completion
-        if done is not None and done.type == "ok" and "stat" in (done.value or {}):
+    for pair, done in history.answered():
+        if "stat" in (done.value or {}):
             sights[done.value["name"]].append(Sight(pair, done.value["name"], done.value["stat"]))
     for name, own in sights.items():
         for sight in own:
@@ -108,8 +107,7 @@ def logged_times(timeline: Timeline) -> dict[int, int] | None:
 def _broken(sight: Sight, called: Counter[str], times: Mapping[int, int]) -> Iterator[str]:
     """What is wrong with one Stat by itself, in words."""
     stat, f = sight.stat, sight.pair.invoke.f
-    assert sight.pair.completion is not None
-    value: Mapping[str, Any] = sight.pair.completion.value
+    value: Mapping[str, Any] = sight.pair.done.value
     children = stat["numChildren"]
     if min(stat["mzxid"], stat["pzxid"]) < stat["czxid"]:
         yield "mzxid or pzxid is lower than czxid"
@@ -166,7 +164,6 @@ def _contradictions(history: History, sights: list[Sight]) -> Iterator[Anomaly]:
 def _anomaly(history: History, sights: list[Sight], law: str) -> Anomaly:
     last = sights[-1]
     shown = "; ".join(", ".join(f"{k} {v}" for k, v in each.stat.items()) for each in sights)
-    assert last.pair.completion is not None
     return anomaly_of(
         history, "wrong-stat", f"{last.name}: {law} ({shown})", *(each.pair for each in sights)
     )

@@ -9,11 +9,12 @@ session had seen the epoch of the write before the call.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.check import check
-from rumpus.checker.history import Operation
+from rumpus.checker.history import Op, Operation
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Kind
 
@@ -38,34 +39,11 @@ def check_sync_freshness(timeline: Timeline) -> CheckResult:
     """
     history = timeline.history
     result = CheckResult(name="reads after a sync")
-    answered = sorted(
-        (
-            pair
-            for pair in history.operations()
-            if pair.completion is not None
-            and pair.completion.type == "ok"
-            and "key" in pair.completion.value
-        ),
-        key=lambda pair: pair.completion.time,  # type: ignore[union-attr] # answered
-    )
-    seen: dict[str, list[Seen]] = {}
-    epochs: dict[str, list[tuple[int, int]]] = {}
-    for pair in answered:
-        done = pair.completion
-        assert done is not None
-        zxid = done.value.get("zxid")
-        if zxid is None:
-            continue
-        own = seen.setdefault(done.value["key"], [])
-        if not own or zxid > own[-1].zxid:
-            own.append(Seen(done.time, zxid, pair))
-        of_session = epochs.setdefault(done.value["session"], [])
-        if not of_session or zxid >> 32 > of_session[-1][1]:
-            of_session.append((done.time, zxid >> 32))
+    answered = [(pair, done) for pair, done in history.answered() if "key" in done.value]
+    answered.sort(key=lambda each: each[1].time)
+    seen, epochs = _seen(answered)
     reads = 0
-    for pair in answered:
-        done = pair.completion
-        assert done is not None
+    for pair, done in answered:
         if pair.invoke.f != "read":
             continue
         reads += 1
@@ -93,3 +71,25 @@ def check_sync_freshness(timeline: Timeline) -> CheckResult:
         )
     result.stats = {"reads": reads}
     return result
+
+
+def _seen(
+    answered: Iterable[tuple[Operation, Op]],
+) -> tuple[dict[str, list[Seen]], dict[str, list[tuple[int, int]]]]:
+    """Key -> what clients had seen of it; and session -> when (ns) it first saw a later epoch.
+
+    ``answered``: successful operations, in order of their returns.
+    """
+    seen: dict[str, list[Seen]] = {}
+    epochs: dict[str, list[tuple[int, int]]] = {}
+    for pair, done in answered:
+        zxid = done.value.get("zxid")
+        if zxid is None:
+            continue
+        own = seen.setdefault(done.value["key"], [])
+        if not own or zxid > own[-1].zxid:
+            own.append(Seen(done.time, zxid, pair))
+        of_session = epochs.setdefault(done.value["session"], [])
+        if not of_session or zxid >> 32 > of_session[-1][1]:
+            of_session.append((done.time, zxid >> 32))
+    return seen, epochs

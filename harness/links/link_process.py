@@ -151,8 +151,7 @@ class ProcessLinks:
 
     def reset_session(self, client: int, session: int) -> bool:
         """Reset the client's connections that have a session; whether there was any."""
-        self._known(client)
-        return self._call(bool, "reset_session", client, session)
+        return self._ask(bool, "reset_session", client, session)
 
     def refuse_session(self, session: int, how: Refusal = "lasting") -> None:
         """Refuse a session's traffic, heartbeats too, whichever client it is; it then expires."""
@@ -179,38 +178,31 @@ class ProcessLinks:
 
     def in_force(self, client: int) -> dict[str, str]:
         """The cuts on a client's links, node -> how."""
-        self._known(client)
-        return self._call(dict[str, str], "in_force", client)
+        return self._ask(dict[str, str], "in_force", client)
 
     def swallowed(self, client: int) -> int:
         """Bytes and connections that a client's links have refused so far."""
-        self._known(client)
-        return self._call(int, "swallowed", client)
+        return self._ask(int, "swallowed", client)
 
     def connected_to(self, client: int) -> str | None:
         """The server to which the client has a connection with a session now."""
-        self._known(client)
-        return self._call(str | None, "connected_to", client)  # type: ignore[arg-type]  # a union is no type to mypy
+        return self._ask(str | None, "connected_to", client)  # type: ignore[arg-type]  # a union is no type to mypy
 
     def last_answer(self, client: int) -> int | None:
         """When a reply last passed to the client, in monotonic nanoseconds; None if never."""
-        self._known(client)
-        return self._call(int | None, "last_answer", client)  # type: ignore[arg-type]  # as above
+        return self._ask(int | None, "last_answer", client)  # type: ignore[arg-type]  # as above
 
     def requests(self, client: int) -> dict[str, int]:
         """How many of a client's requests the links have carried so far, by kind."""
-        self._known(client)
-        return self._call(dict[str, int], "requests", client)
+        return self._ask(dict[str, int], "requests", client)
 
     def shown(self, client: int) -> int:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
-        self._known(client)
-        return self._call(int, "shown", client)
+        return self._ask(int, "shown", client)
 
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
-        self._known(client)
-        return self._call(bool, "unimplemented", client)
+        return self._ask(bool, "unimplemented", client)
 
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
@@ -251,6 +243,10 @@ class ProcessLinks:
             if node not in self._nodes:
                 raise ValueError(f"There is no node {node!r}; they are {', '.join(self._nodes)}.")
         return chosen
+
+    def _ask(self, kind: type[_T], method: str, client: int, *arguments: object) -> _T:
+        self._known(client)
+        return self._call(kind, method, client, *arguments)
 
     def _call(self, kind: type[_T] | None, method: str, *arguments: object) -> _T:
         with self._lock:

@@ -35,6 +35,7 @@ from rumpus.harness.simulated.workers import SHARED, SimWorkers
 from rumpus.simulation.kernel.clock import BOOT, EPOCH
 from rumpus.simulation.kernel.errors import Hung, SimulationError
 from rumpus.simulation.kernel.preemption import Mode
+from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.kernel.watchdog import HangWatchdog
 from rumpus.simulation.loader.guards import guarded
@@ -189,95 +190,95 @@ def perform_simulated(
             simulator.preempt(preemption)
             watchdog = HangWatchdog(simulator, HANG_PATIENCE_S)
             with watchdog, guarded(simulator) as guards:
-                return _perform(
-                    simulator,
+                network = Network(simulator)
+                cluster = _cluster(simulator, network, nodes, tick_ms, mutant, check_invariants)
+                sleep = sleeper(simulator)
+                control = simulator.process("control")
+                mailbox = SimMailbox(simulator)
+                traced = _TracedSink(sink, simulator)
+                step = guards.lend(step)
+                status = Status() if status is None else status
+                status.origin = ORIGIN
+                main = partial(
+                    _perform_in,
+                    control,
+                    network,
                     run,
-                    nodes=nodes,
-                    make_nemesis=nemesis,
-                    sink=_TracedSink(sink, simulator),
+                    ensemble=SimEnsemble(cluster, network, sleep=sleep, report=step),
+                    connect=partial(SimLinks, simulator, network),
+                    nemesis=partial(
+                        nemesis,
+                        sleep=sleep,
+                        monotonic=lambda: (BOOT + simulator.now) / SECOND,
+                        connect=partial(_own_client, control, network),
+                    ),
+                    sink=traced,
                     logs=logs,
-                    node_files=node_files,
-                    tick_ms=tick_ms,
-                    check_invariants=check_invariants and mutant is None,
-                    mutant=mutant,
-                    private=private,
-                    shared=shared,
-                    status=Status() if status is None else status,
-                    step=guards.lend(step),
+                    nodes=node_files,
+                    origin=ORIGIN,
+                    status=status,
+                    step=step,
                     stop_requested=guards.lend(stop_requested),
+                    workers=partial(
+                        SimWorkers,
+                        simulator=simulator,
+                        network=network,
+                        mailbox=mailbox,
+                        private=private,
+                        shared=shared,
+                    ),
+                    mailbox=lambda: mailbox,
                     branch=None if branch is None else guards.lend(watchdog.kept(branch)),
                 )
+                try:
+                    _to_the_end(simulator, control, main)
+                finally:
+                    traced.hand_over()
+                return SimulatedRun(simulator.digest(), simulator.now / SECOND)
         finally:
             simulator.close()
 
 
-def _perform(
+def _cluster(
     simulator: Simulator,
-    run: Run,
-    *,
+    network: Network,
     nodes: int,
-    make_nemesis: MakeNemesis,
-    sink: _TracedSink,
-    logs: Path,
-    node_files: Path,
     tick_ms: int,
-    check_invariants: bool,
     mutant: ServerMutant | None,
-    private: Sequence[str],
-    shared: Sequence[str],
-    status: Status,
-    step: Callable[[str], None],
-    stop_requested: Callable[[], bool],
-    branch: Branch | None,
-) -> SimulatedRun:
-    network = Network(simulator)
+    check_invariants: bool,
+) -> Cluster:
     settings = Settings(tick_time=tick_ms)
     if mutant is not None:
         settings = replace(settings, parts=mutant.parts, bugs=mutant.bugs)
-    cluster = Cluster(
-        simulator, network, nodes, settings=settings, check_invariants=check_invariants
-    )
-    sleep = sleeper(simulator)
-    control = simulator.process("control")
-    mailbox = SimMailbox(simulator)
-    status.origin = ORIGIN
-    failure: BaseException | None = None
+        check_invariants = False
+    return Cluster(simulator, network, nodes, settings=settings, check_invariants=check_invariants)
 
-    def connect(hosts: str, note_session: Callable[[int], None]) -> Any:
-        space = Space(control, network, private=OWN_CLIENT_PRIVATE, shared=SHARED)
-        return space.load("rumpus.harness.own_client").open_client(hosts, note_session)
+
+def _own_client(
+    control: Process, network: Network, hosts: str, note_session: Callable[[int], None]
+) -> Any:
+    """A client of the nemesis's own."""
+    space = Space(control, network, private=OWN_CLIENT_PRIVATE, shared=SHARED)
+    return space.load("rumpus.harness.own_client").open_client(hosts, note_session)
+
+
+def _perform_in(control: Process, network: Network, run: Run, **parts: Any) -> None:
+    """``harness.run.perform`` with the control process's own copies of modules."""
+    space = Space(control, network, private=CONTROL_PRIVATE)
+    space.load("rumpus.harness.run").perform(run, **parts)
+
+
+def _to_the_end(simulator: Simulator, control: Process, main: Callable[[], None]) -> None:
+    """Run the world until ``main``, a task of the control process, has ended.
+
+    Raises what ``main`` does, and what ``perform_simulated`` says of the world.
+    """
+    failure: BaseException | None = None
 
     def perform() -> None:
         nonlocal failure
         try:
-            Space(control, network, private=CONTROL_PRIVATE).load("rumpus.harness.run").perform(
-                run,
-                ensemble=SimEnsemble(cluster, network, sleep=sleep, report=step),
-                connect=partial(SimLinks, simulator, network),
-                nemesis=partial(
-                    make_nemesis,
-                    sleep=sleep,
-                    monotonic=lambda: (BOOT + simulator.now) / SECOND,
-                    connect=connect,
-                ),
-                sink=sink,
-                logs=logs,
-                nodes=node_files,
-                origin=ORIGIN,
-                status=status,
-                step=step,
-                stop_requested=stop_requested,
-                workers=partial(
-                    SimWorkers,
-                    simulator=simulator,
-                    network=network,
-                    mailbox=mailbox,
-                    private=private,
-                    shared=shared,
-                ),
-                mailbox=lambda: mailbox,
-                branch=branch,
-            )
+            main()
         except BaseException as error:  # told to the caller, outside the world
             failure = error
         finally:
@@ -293,14 +294,11 @@ def _perform(
             f"{place.name} computes for ever and never waits ({place.filename}:{place.lineno}): no "
             "time passes meanwhile for anybody in a simulated run; let it sleep or wait"
         ) from hung
-    finally:
-        sink.hand_over()
     for _, _, error in simulator.failures:
         if isinstance(error, SimulationError):
             raise error  # a run in such a world cannot be judged
     if failure is not None:
         raise failure
-    return SimulatedRun(simulator.digest(), simulator.now / SECOND)
 
 
 def _collecting(simulator: Simulator) -> Callable[[], None]:

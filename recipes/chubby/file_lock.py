@@ -83,17 +83,14 @@ class TakenContest(DelayedContest):
         return max(waits, default=0.0)
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
-        if entry.node is None and entry.tried:
-            entry.node = self._find(entry, deadline)
-        if entry.node is None:
+        node = self._settled_node(entry, deadline)
+        if node is None:
             return False
-        if entry.unsure:  # we may have taken the lock without knowing it
-            self._settle_earlier(entry, deadline)
         while True:
             text, stat = self._look(entry, deadline)
             table = LockTable.parse(text)
             if entry.mark not in table.holders:
-                return self._delete(entry, entry.node, deadline)
+                return self._delete(entry, node, deadline)
             others = {mark: delay for mark, delay in table.holders.items() if mark != entry.mark}
             rest = LockTable(table.generation, others)
             try:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.requests.json_lines import read_journal
 
 Entry = tuple[int, Any]
 """The epoch in which it was first accepted, and a value of JSON."""
@@ -48,16 +49,10 @@ class ReplicatedLog:
         """The highest epoch promised; 0 before the first."""
         self.entries: list[Entry] = []
         self._write = write
-        for line in journal.split(b"\n"):
-            self._replay(line)
-        if journal and not journal.endswith(b"\n"):
-            write(b"\n")
+        for record in read_journal(journal, write):
+            self._replay(record)
 
-    def _replay(self, line: bytes) -> None:
-        try:
-            record = json.loads(line)
-        except ValueError:  # incomplete, and so never acknowledged; or the empty last line
-            return
+    def _replay(self, record: Sequence[Any]) -> None:
         if len(record) == 1:
             self.promised = max(self.promised, record[0])
         else:

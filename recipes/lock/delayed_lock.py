@@ -82,20 +82,25 @@ class DelayedContest(FairContest):
         return self._failure[1] + self.delay * (1 + DRIFT) - time.monotonic()
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
-        if entry.node is None and entry.tried:
-            entry.node = self._find(entry, deadline)
-        if entry.node is None:
+        node = self._settled_node(entry, deadline)
+        if node is None:
             return False
-        if entry.unsure:  # we may have taken the lock without knowing it
-            self._settle_earlier(entry, deadline)
         whose, _ = self._look(entry, deadline)
         if whose != entry.mark:
-            return self._delete(entry, entry.node, deadline)
+            return self._delete(entry, node, deadline)
         try:
             self._transact(entry, deadline, "", -1, remove=True)
         except NoNodeError:
             return False
         return True
+
+    def _settled_node(self, entry: Entry, deadline: Deadline) -> str | None:
+        """The node to remove, if there is one; earlier tries to take the lock are over then."""
+        if entry.node is None and entry.tried:
+            entry.node = self._find(entry, deadline)
+        if entry.node is not None and entry.unsure:  # perhaps we have taken it without knowing it
+            self._settle_earlier(entry, deadline)
+        return entry.node
 
     def _look(self, entry: Entry, deadline: Deadline) -> tuple[str, ZnodeStat]:
         """The id in the mark (of whoever has taken the lock and not released it), or empty."""

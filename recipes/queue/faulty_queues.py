@@ -108,15 +108,17 @@ class NoLookupQueue(FifoQueue):
         self._keep_asking(deadline, create)
 
 
-class SortsByNameQueue(FifoQueue):
-    def _place(self, name: str) -> Place:
-        return Place(0, 0, name)
-
+class _SortsWrongly(TakingElementQueue):
     def _list(self, ledger: Ledger, deadline: Deadline) -> list[Place]:
         places = super()._list(ledger, deadline)
         sound = super()._place
         given(places, sorted(places, key=lambda place: sound(place.name)))
         return places
+
+
+class SortsByNameQueue(_SortsWrongly, FifoQueue):
+    def _place(self, name: str) -> Place:
+        return Place(0, 0, name)
 
 
 class _UntiedClaim(ElementClaim):
@@ -165,16 +167,10 @@ class CachedListQueue(PriorityQueue):
         return list(first)
 
 
-class TextPriorityQueue(PriorityQueue):
+class TextPriorityQueue(_SortsWrongly, PriorityQueue):
     def _place(self, name: str) -> Place:
         place = super()._place(name)
         return place._replace(priority=int(str(place.priority).ljust(2, "0")))
-
-    def _list(self, ledger: Ledger, deadline: Deadline) -> list[Place]:
-        places = super()._list(ledger, deadline)
-        sound = super()._place
-        given(places, sorted(places, key=lambda place: sound(place.name)))
-        return places
 
 
 class UnsyncedPriorityQueue(PriorityQueue):

@@ -7,7 +7,7 @@ late, is never used again, so that no late answer is mistaken for the answer to 
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -28,6 +28,19 @@ class Unheard(NotDone):
 
 class NoAnswer(OutcomeUnknown):
     """The question was sent, and no answer came: the server may act on it, even later, or never."""
+
+
+def read_journal(journal: bytes, write: Callable[[bytes], None]) -> Iterator[Any]:
+    """The records of a journal of JSON, one a line.
+
+    A last line that is incomplete was never acknowledged: it is skipped, and ended by ``write``, so
+    that the next record has a line of its own.
+    """
+    for line in journal.split(b"\n"):
+        with suppress(ValueError):
+            yield json.loads(line)
+    if journal and not journal.endswith(b"\n"):
+        write(b"\n")
 
 
 class Caller:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.requests.json_lines import read_journal
 
 
 class Sealed(NotDone):
@@ -57,16 +58,11 @@ class StoreReplica:
     def __init__(self, journal: bytes, write: Callable[[bytes], None]) -> None:
         self._files: dict[str, FileCopy] = {}
         self._write = write
-        for line in journal.split(b"\n"):
-            self._replay(line)
-        if journal and not journal.endswith(b"\n"):
-            write(b"\n")
+        for record in read_journal(journal, write):
+            self._replay(record)
 
-    def _replay(self, line: bytes) -> None:
-        try:
-            what, file, *more = json.loads(line)
-        except ValueError:  # incomplete, and so never acknowledged; or the empty last line
-            return
+    def _replay(self, record: Sequence[Any]) -> None:
+        what, file, *more = record
         copy = self._files.setdefault(file, FileCopy())
         if what == "create":
             (copy.writer,) = more

@@ -1,14 +1,14 @@
 """``report.html``: one file, without scripts or external resources, that explains a run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from rumpus.checker.history import History, Op, load_began
+from rumpus.checker.history import History, Op, Operation, load_began
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines, in_shell
@@ -132,24 +132,9 @@ def render_report(
     drawing = Drawing()
     overview = _overview(lanes, drawing)
     groups = _groups(history, verdict, lanes, drawing)
-    functions: dict[str, list[Any]] = {}
-    for operation in operations:
-        functions.setdefault(operation.invoke.f, []).append(operation)
-    shown = list(functions.items())[:_MOST_FUNCTIONS]
-    latencies = [
-        (f, drawing.admit(lambda f=f, group=group: draw_latency(lanes, f, group)))  # type: ignore[misc] # defaults bind the loop's values
-        for f, group in shown
-    ]
+    latencies = _latencies(lanes, operations, drawing)
     rate = drawing.admit(lambda: draw_rate(lanes, operations)) if operations else None
-    environment = Environment(
-        loader=PackageLoader("rumpus.results.reports", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["ms"] = milliseconds
-    page = environment.get_template("report.html.j2").render(
+    page = _template().render(
         record=record,
         results=results,
         run=in_shell([results.run]),
@@ -174,6 +159,32 @@ def render_report(
         records=len(history),
     )
     return escaped_lines(page)
+
+
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("rumpus.results.reports", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["ms"] = milliseconds
+    return environment.get_template("report.html.j2")
+
+
+def _latencies(
+    lanes: Lanes, operations: Sequence[Operation], drawing: Drawing
+) -> list[tuple[str, Markup | None]]:
+    """The operations' names, those that occur first, each with the picture of its latencies."""
+    functions: dict[str, list[Any]] = {}
+    for operation in operations:
+        functions.setdefault(operation.invoke.f, []).append(operation)
+    shown = list(functions.items())[:_MOST_FUNCTIONS]
+    return [
+        (f, drawing.admit(lambda f=f, group=group: draw_latency(lanes, f, group)))  # type: ignore[misc] # defaults bind the loop's values
+        for f, group in shown
+    ]
 
 
 def _curve(

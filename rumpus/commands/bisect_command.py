@@ -16,7 +16,7 @@ from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.commit_replays import Repository
 from rumpus.campaigns.replaying import case_name, judge_replay, replay_task
 from rumpus.campaigns.tasks import Attempt, attempts, processes
-from rumpus.consoles import answers, notices, print_json
+from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
 from rumpus.project_names import names_here
@@ -71,7 +71,7 @@ def bisect_command(arguments: argparse.Namespace) -> int:
     code = _exit_code(found)
     if arguments.json:
         document = _document(arguments, found) | ending(code)
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
     else:
         _print(found, answers())
     return code

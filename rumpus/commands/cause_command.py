@@ -9,10 +9,10 @@ from rich.text import Text
 
 from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.futures import Futures
-from rumpus.campaigns.replaying import judge_replay
+from rumpus.campaigns.replaying import Replay, judge_replay
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.tasks import attempts, processes
-from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
 from rumpus.nemesis.entry import Entry
 from rumpus.project_names import names_here
@@ -68,6 +68,13 @@ def cause_command(arguments: argparse.Namespace) -> int:
             _answer(arguments, case, likelihood)
             return VIOLATION
     told = judge_replay(case.name(), case, outcome)
+    _not_seen(arguments, case, told)
+    return told.exit_code
+
+
+def _not_seen(arguments: argparse.Namespace, case: Case, told: Replay) -> None:
+    """Say that the run did not fail as it had."""
+    console = notices()
     console.print(Text(f"not seen again: {case.expects}"), soft_wrap=True)
     for line in told.lines[1:] if told.exit_code else ():
         console.print(Text(line), soft_wrap=True)
@@ -79,8 +86,7 @@ def cause_command(arguments: argparse.Namespace) -> int:
             "step": None,
             "faults": [],
         }
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
-    return told.exit_code
+        print_document(document)
 
 
 def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
@@ -102,7 +108,7 @@ def _answer(arguments: argparse.Namespace, case: Case, likelihood: Likelihood) -
             "faults": [entry.id for entry in _then(case, step)],
             **ending(VIOLATION),
         }
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
         return
     console = answers()
     console.print(Text(f"{likelihood.failure}: futures that fail"), soft_wrap=True)

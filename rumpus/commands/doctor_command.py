@@ -3,10 +3,11 @@
 import argparse
 import platform
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.metadata import version
 from pathlib import Path
 
+from docker import DockerClient
 from rich.markup import escape
 
 from rumpus.checker.linearizability import search
@@ -62,29 +63,7 @@ def doctor_command(arguments: argparse.Namespace) -> int:
     except EnvironmentRefusal as refusal:
         say(good=False, what="docker", detail=f"runs are simulated: {refusal}")
         return 0 if able else 4
-    try:
-        with refusals("looking at the Docker engine"):
-            say(good=True, what="docker", detail=f"engine {engine.version()['Version']}")
-            tags = {tag for image in engine.images.list() for tag in image.tags}
-            there = image_tag() in tags
-            left = find_leftovers(engine)
-        detail = image_tag() if there else f"{image_tag()} is missing: the first run builds it"
-        say(good=there, what="node image", detail=detail)
-        words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
-        say(good=not left, what="leftovers", detail=words)
-        for number in DEBIAN_RELEASES:
-            if number != USUAL_VERSION:
-                image = image_tag(NODE, number)
-                here = "is there" if image in tags else "is missing: the first run builds it"
-                say(good=True, what=f"zookeeper {number}", detail=f"{image} {here}")
-        images = {system: SYSTEMS[system].server(1).image for system in other_systems()}
-        images |= {image: image for image in client_images()}
-        for system, folder in images.items():
-            missing, image = other_systems().get(system, ""), image_tag(folder)
-            here = "is there" if image in tags else "is missing: the first run builds it"
-            say(good=not missing, what=system, detail=missing or f"{image} {here}")
-    finally:
-        engine.close()
+    _docker(engine, say)
     for name, found in docker_faults().items():
         say(good=found.available, what=name, detail=found.why or FAULTS[name].summary)
     needed = {fault.needs for fault in FAULTS.values()}
@@ -117,3 +96,38 @@ def _disk(runs: Path, say: Callable[..., bool]) -> bool:
     if not good:
         detail += f": at least {LEAST_DISK >> 20} MiB are wanted"
     return say(good=good, what="disk", detail=detail)
+
+
+def _docker(engine: DockerClient, say: Callable[..., bool]) -> None:
+    """The engine, the images on it, and what killed runs left; closes the connection."""
+    try:
+        with refusals("looking at the Docker engine"):
+            say(good=True, what="docker", detail=f"engine {engine.version()['Version']}")
+            tags = {tag for image in engine.images.list() for tag in image.tags}
+            there = image_tag() in tags
+            left = find_leftovers(engine)
+        detail = image_tag() if there else f"{image_tag()} is missing: the first run builds it"
+        say(good=there, what="node image", detail=detail)
+        words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
+        say(good=not left, what="leftovers", detail=words)
+        _images(tags, say)
+    finally:
+        engine.close()
+
+
+def _images(tags: Collection[str], say: Callable[..., bool]) -> None:
+    """Which images of other versions and systems are there, by the tags of all images."""
+    for number in DEBIAN_RELEASES:
+        if number != USUAL_VERSION:
+            detail = _in_words(image_tag(NODE, number), tags)
+            say(good=True, what=f"zookeeper {number}", detail=detail)
+    images = {system: SYSTEMS[system].server(1).image for system in other_systems()}
+    images |= {image: image for image in client_images()}
+    for system, folder in images.items():
+        missing = other_systems().get(system, "")
+        detail = missing or _in_words(image_tag(folder), tags)
+        say(good=not missing, what=system, detail=detail)
+
+
+def _in_words(image: str, tags: Collection[str]) -> str:
+    return f"{image} is {'there' if image in tags else 'missing: the first run builds it'}"

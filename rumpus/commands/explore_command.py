@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import msgspec
 from rich.console import Console
 from rich.live import Live
 
@@ -24,7 +23,7 @@ from rumpus.commands.explored_answer import (
     save_cases,
 )
 from rumpus.commands.systematic_corners import explore_corners
-from rumpus.consoles import answers, notices, print_json
+from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.plan import FaultPlan, load_plan
@@ -116,7 +115,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
                 known=known,
             )
             document["part"] = part_of(explored, arguments.shard, asked, interrupted=interrupted)
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
     else:
         print_explored(explored, saved, answers())
     if ending is not None:

@@ -2,16 +2,16 @@
 
 import argparse
 import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
 from rumpus.checker.deciders.registry import MODELS
-from rumpus.consoles import answers, print_json
+from rumpus.consoles import answers, print_document
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.ensemble import Availability, EnvironmentRefusal
@@ -31,6 +31,9 @@ from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_recipe import NotFound
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
+_Say = Callable[[str, int], None]
+"""Prints words, so many columns from the left."""
+
 _YES, _NO = "[green]yes[/]", "[red]no [/]"
 
 
@@ -43,7 +46,7 @@ def list_command(arguments: argparse.Namespace) -> int:
     names = names_here()
     document = catalogue() | {"own": own_names(names), "warnings": list(names.warnings)}
     if arguments.json:
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
         return 0
     _print(document, answers())
     return 0
@@ -53,45 +56,7 @@ def catalogue() -> dict[str, Any]:
     """What there is, as ``rumpus list --json`` prints it."""
     docker, simulated = docker_faults(), simulated_faults()
     return {
-        "workloads": [
-            {
-                "name": workload.name,
-                "summary": workload.summary,
-                "page": f"docs/recipes/{workload.name}.md",
-                "recipes": [
-                    {
-                        "name": name,
-                        "faulty": entry.faulty,
-                        "mistake": entry.mistake,
-                        "expected": sorted(entry.expected),
-                        "promises": {
-                            "prevents": sorted(entry.recipe.promises.prevents),
-                            "wakeups": entry.recipe.promises.wakeups,
-                            "tokens": entry.recipe.promises.tokens,
-                            "reentrant": entry.recipe.promises.reentrant,
-                            "fenced": entry.recipe.promises.fenced,
-                            "lock_delay": entry.recipe.promises.lock_delay,
-                            "notes": entry.recipe.promises.notes,
-                        },
-                    }
-                    for name, entry in workload.catalogue.items()
-                ],
-                "other_systems": [
-                    {
-                        "name": name,
-                        "system": entry.system,
-                        "client_image": entry.client_image,
-                        "faulty": entry.faulty,
-                        "mistake": entry.mistake,
-                        "expected": sorted(entry.expected),
-                        "weakness": entry.weakness,
-                        "missing": entry.missing,
-                    }
-                    for name, entry in workload.elsewhere.items()
-                ],
-            }
-            for workload in WORKLOADS.values()
-        ],
+        "workloads": [_workload(workload) for workload in WORKLOADS.values()],
         "faults": [
             {
                 "name": name,
@@ -117,6 +82,40 @@ def catalogue() -> dict[str, Any]:
             for mutant in SERVER_MUTANTS.values()
         ],
         "models": sorted(MODELS),
+    }
+
+
+def _workload(workload: Workload) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "summary": workload.summary,
+        "page": f"docs/recipes/{workload.name}.md",
+        "recipes": [
+            {
+                "name": name,
+                "faulty": entry.faulty,
+                "mistake": entry.mistake,
+                "expected": sorted(entry.expected),
+                "promises": {
+                    **vars(entry.recipe.promises),
+                    "prevents": sorted(entry.recipe.promises.prevents),
+                },
+            }
+            for name, entry in workload.catalogue.items()
+        ],
+        "other_systems": [
+            {
+                "name": name,
+                "system": entry.system,
+                "client_image": entry.client_image,
+                "faulty": entry.faulty,
+                "mistake": entry.mistake,
+                "expected": sorted(entry.expected),
+                "weakness": entry.weakness,
+                "missing": entry.missing,
+            }
+            for name, entry in workload.elsewhere.items()
+        ],
     }
 
 
@@ -192,39 +191,8 @@ def _print(document: dict[str, Any], console: Console) -> None:
         console.print(Padding(Text.from_markup(words), (0, 0, 0, indent), expand=False))
 
     for workload in document["workloads"]:
-        say(f"[bold]{escape(workload['name'])}[/]", 0)
-        say(escape(workload["summary"]), 2)
-        for recipe in workload["recipes"]:
-            promises = recipe["promises"]
-            faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
-            say(f"[bold]{escape(recipe['name'])}[/]{faulty}", 2)
-            say(f"prevents {', '.join(promises['prevents'])}", 6)
-            if promises["wakeups"] is not None:
-                say(f"wakes at most {promises['wakeups']} per release", 6)
-            if promises["notes"]:
-                say(f"[dim]{escape(promises['notes'])}[/]", 6)
-        for recipe in workload["other_systems"]:
-            faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
-            how = f"on docker with {recipe['system']}"
-            if recipe["client_image"]:
-                how += f", by clients in containers of {recipe['client_image']}"
-            say(f"[bold]{escape(recipe['name'])}[/], {how}{faulty}", 2)
-            if recipe["weakness"]:
-                say(f"[dim]cannot keep what it promises: {escape(recipe['weakness'])}[/]", 6)
-            if recipe["missing"]:
-                say(f"[red]{escape(recipe['missing'])}[/]", 6)
-    say("[bold]faults[/]", 0)
-    # A reason that is the same for all faults, such as a missing engine, is printed once.
-    reasons = {fault["why"]["docker"] for fault in document["faults"]} - {""}
-    for fault in document["faults"]:
-        there = fault["available"]
-        marks = "  ".join(f"{kind} {_YES if there[kind] else _NO}" for kind in ("docker", "sim"))
-        why = fault["why"]["docker"] if len(reasons) > 1 else ""
-        say(f"{marks}  [bold]{fault['name']}[/]: {escape(fault['summary'])}", 2)
-        if why:
-            say(f"[dim]{escape(why)}[/]", 6)
-    if len(reasons) == 1:
-        say(f"[red]{escape(reasons.pop())}[/]", 6)
+        _print_workload(workload, say)
+    _print_faults(document["faults"], say)
     say("[bold]mutant servers[/], for rumpus run --ensemble sim --server-mutant", 0)
     for mutant in document["server_mutants"]:
         say(f"[bold]{escape(mutant['name'])}[/]: [red]they {escape(mutant['mistake'])}[/]", 2)
@@ -249,3 +217,44 @@ def _print(document: dict[str, Any], console: Console) -> None:
             say(escape(own["summary"]), 6)
     for warning in document["warnings"]:
         say(f"[yellow]warning: {escape(warning)}[/]", 0)
+
+
+def _print_workload(workload: dict[str, Any], say: _Say) -> None:
+    say(f"[bold]{escape(workload['name'])}[/]", 0)
+    say(escape(workload["summary"]), 2)
+    for recipe in workload["recipes"]:
+        promises = recipe["promises"]
+        say(f"[bold]{escape(recipe['name'])}[/]{_faulty(recipe)}", 2)
+        say(f"prevents {', '.join(promises['prevents'])}", 6)
+        if promises["wakeups"] is not None:
+            say(f"wakes at most {promises['wakeups']} per release", 6)
+        if promises["notes"]:
+            say(f"[dim]{escape(promises['notes'])}[/]", 6)
+    for recipe in workload["other_systems"]:
+        how = f"on docker with {recipe['system']}"
+        if recipe["client_image"]:
+            how += f", by clients in containers of {recipe['client_image']}"
+        say(f"[bold]{escape(recipe['name'])}[/], {how}{_faulty(recipe)}", 2)
+        if recipe["weakness"]:
+            say(f"[dim]cannot keep what it promises: {escape(recipe['weakness'])}[/]", 6)
+        if recipe["missing"]:
+            say(f"[red]{escape(recipe['missing'])}[/]", 6)
+
+
+def _faulty(recipe: dict[str, Any]) -> str:
+    return f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
+
+
+def _print_faults(faults: Sequence[dict[str, Any]], say: _Say) -> None:
+    say("[bold]faults[/]", 0)
+    # A reason that is the same for all faults, such as a missing engine, is printed once.
+    reasons = {fault["why"]["docker"] for fault in faults} - {""}
+    for fault in faults:
+        there = fault["available"]
+        marks = "  ".join(f"{kind} {_YES if there[kind] else _NO}" for kind in ("docker", "sim"))
+        why = fault["why"]["docker"] if len(reasons) > 1 else ""
+        say(f"{marks}  [bold]{fault['name']}[/]: {escape(fault['summary'])}", 2)
+        if why:
+            say(f"[dim]{escape(why)}[/]", 6)
+    if len(reasons) == 1:
+        say(f"[red]{escape(reasons.pop())}[/]", 6)

@@ -2,8 +2,6 @@
 
 import argparse
 
-import msgspec
-
 from rumpus.campaigns.merging import check_parts, load_part, merge
 from rumpus.commands.explored_answer import (
     explored_document,
@@ -11,7 +9,7 @@ from rumpus.commands.explored_answer import (
     print_explored,
     save_cases,
 )
-from rumpus.consoles import answers, print_json
+from rumpus.consoles import answers, print_document
 
 
 def merge_command(arguments: argparse.Namespace) -> int:
@@ -29,7 +27,7 @@ def merge_command(arguments: argparse.Namespace) -> int:
     code = explored_exit_code(explored, interrupted=interrupted)
     if arguments.json:
         document = explored_document(explored, saved, code, interrupted=interrupted)
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
     else:
         print_explored(explored, saved, answers())
     return code

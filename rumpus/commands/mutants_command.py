@@ -7,11 +7,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Any, TypeVar
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +19,7 @@ from rumpus.campaigns.case import Case
 from rumpus.campaigns.mutant_cases import SMALL_CROWD, MutantCase, case_path, make_case
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
 from rumpus.campaigns.tasks import processes
-from rumpus.consoles import answers, notices, print_json
+from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import ENVIRONMENT, campaign_exit_code, ending
 from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
@@ -30,6 +29,8 @@ from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.own_recipe import NotFound
 from rumpus.workloads.registry import WORKLOADS, find_workload
+
+_Found = TypeVar("_Found", Hunt, MutantCase)
 
 LAST_WORDS = 2000
 SMALL_PLAN = 2
@@ -58,9 +59,6 @@ def mutants_command(arguments: argparse.Namespace) -> int:
     mutants = chosen(arguments.family, servers=arguments.servers)
     if arguments.cases is not None:
         return _make_cases(mutants, arguments)
-    console = notices()
-    found: list[Hunt] = []
-    interrupted = False
     runs = _Runs()
 
     def hunted(mutant: Mutant) -> Hunt:
@@ -70,30 +68,57 @@ def mutants_command(arguments: argparse.Namespace) -> int:
         return hunt(mutant, runs.perform, budget=arguments.budget, first_seed=first)
 
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        hunts = [pool.submit(hunted, mutant) for mutant in mutants]
-        try:
-            for number, each in enumerate(as_completed(hunts), 1):
-                found.append(each.result())
-                console.print(_progress(found[-1], number, len(mutants)), soft_wrap=True)
-        except BaseException as error:
+
+        def end() -> None:
             pool.shutdown(wait=False, cancel_futures=True)
             runs.end()
-            interrupted = _is_interruption(error, found, len(mutants))
-            if not interrupted:
-                raise
+
+        hunts = [pool.submit(hunted, mutant) for mutant in mutants]
+        found, interrupted = _told(hunts, _progress, end)
+    end_of_all = _ending(mutants, found, {"weak", "missed"}, interrupted=interrupted)
+    if arguments.json:
+        print_document(document(found) | end_of_all)
+    else:
+        _print(found, answers())
+    return int(end_of_all["exit_code"])
+
+
+def _told(
+    making: Sequence[Future[_Found]],
+    progress: Callable[[_Found, int, int], Text],
+    end: Callable[[], None],
+) -> tuple[list[_Found], bool]:
+    """What is found of each mutant, told as it comes; and whether that was interrupted.
+
+    ``end`` makes the rest end.
+    """
+    found: list[_Found] = []
+    try:
+        for number, each in enumerate(as_completed(making), 1):
+            found.append(each.result())
+            notices().print(progress(found[-1], number, len(making)), soft_wrap=True)
+    except BaseException as error:
+        end()
+        if not _is_interruption(error, found, len(making)):
+            raise
+        return found, True
+    return found, False
+
+
+def _ending(
+    mutants: Sequence[Mutant], found: list[_Found], failed: Collection[str], *, interrupted: bool
+) -> dict[str, Any]:
+    """Put what was found into the mutants' order; the end of the document, with the exit code.
+
+    ``failed``: the outcomes that fail.
+    """
     found.sort(key=lambda each: mutants.index(each.mutant))
     code = campaign_exit_code(
-        failed=any(each.outcome in ("weak", "missed") for each in found),
+        failed=any(each.outcome in failed for each in found),
         errors=[each.exit_code for each in found if each.outcome == "failed"],
         undecided=interrupted,
     )
-    if arguments.json:
-        answer = document(found) | {"unfinished": _unfinished(mutants, found)}
-        answer |= ending(code, interrupted=interrupted)
-        print_json(msgspec.json.format(msgspec.json.encode(answer)) + b"\n")
-    else:
-        _print(found, answers())
-    return code
+    return {"unfinished": _unfinished(mutants, found), **ending(code, interrupted=interrupted)}
 
 
 def _is_interruption(error: BaseException, found: Sequence[object], of: int) -> bool:
@@ -189,9 +214,6 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
     """
     if arguments.seeds is not None:
         raise UsageError("--cases and --seeds exclude each other: one run is enough for a case")
-    console = notices()
-    found: list[MutantCase] = []
-    interrupted = False
     # Each thread makes a case; its runs are performed by a process.
     with processes(arguments.jobs) as executor, ThreadPoolExecutor(arguments.jobs) as threads:
         making = [
@@ -206,26 +228,15 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
             )
             for mutant in mutants
         ]
-        try:
-            for number, each in enumerate(as_completed(making), 1):
-                found.append(each.result())
-                console.print(_case_progress(found[-1], number, len(mutants)), soft_wrap=True)
-        except BaseException as error:
+
+        def end() -> None:
             threads.shutdown(wait=False, cancel_futures=True)
             executor.shutdown(wait=False, cancel_futures=True)
-            interrupted = _is_interruption(error, found, len(mutants))
-            if not interrupted:
-                raise
-    found.sort(key=lambda each: mutants.index(each.mutant))
-    code = campaign_exit_code(
-        failed=any(each.outcome == "missed" for each in found),
-        errors=[each.exit_code for each in found if each.outcome == "failed"],
-        undecided=interrupted,
-    )
+
+        found, interrupted = _told(making, _case_progress, end)
+    end_of_all = _ending(mutants, found, {"missed"}, interrupted=interrupted)
     if arguments.json:
-        answer = _cases_document(found) | {"unfinished": _unfinished(mutants, found)}
-        answer |= ending(code, interrupted=interrupted)
-        print_json(msgspec.json.format(msgspec.json.encode(answer)) + b"\n")
+        print_document(_cases_document(found) | end_of_all)
     else:
         have = [each.case for each in found if each.case is not None]
         small = sum(map(_is_small, have))
@@ -234,7 +245,7 @@ def _make_cases(mutants: Sequence[Mutant], arguments: argparse.Namespace) -> int
             f"{SMALL_PLAN} faults and {SMALL_CROWD} clients",
             style="green" if len(have) == len(found) else "bold red",
         )
-    return code
+    return int(end_of_all["exit_code"])
 
 
 def _is_small(case: Case) -> bool:

@@ -1,11 +1,10 @@
 """``rumpus replay``: performs the runs of cases again and says which failures are still there."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -21,7 +20,7 @@ from rumpus.campaigns.replaying import (
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
-from rumpus.consoles import answers, notices, print_json, print_text
+from rumpus.consoles import answers, notices, print_document, print_text
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
 from rumpus.project_names import names_here
 from rumpus.runs.performing import find_in_working_directory
@@ -71,17 +70,21 @@ def replay_command(arguments: argparse.Namespace) -> int:
                 raise
             interrupted = True
             console.print(Text(f"interrupted, after {len(rows)} of {len(cases)} cases"))
-    code = campaign_exit_code(
+    code = _exit_code(rows, interrupted=interrupted)
+    if arguments.json:
+        document = rows[0] if _is_alone(arguments.path) else {"cases": rows}
+        document |= ending(code, interrupted=interrupted)
+        print_document(document)
+    return code
+
+
+def _exit_code(rows: Sequence[Mapping[str, Any]], *, interrupted: bool) -> int:
+    return campaign_exit_code(
         failed=any(row["reproduced"] is True or row["anomaly"] for row in rows),
         errors=[row["exit_code"] for row in rows if row["error"]],
         undecided=interrupted
         or any(row["reproduced"] == "unknown" and not row["error"] for row in rows),
     )
-    if arguments.json:
-        document = rows[0] if _is_alone(arguments.path) else {"cases": rows}
-        document |= ending(code, interrupted=interrupted)
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
-    return code
 
 
 def _is_alone(path: Path) -> bool:

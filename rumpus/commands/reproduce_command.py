@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -15,7 +14,7 @@ from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.reproducing import Reproduction, reproduce
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import processes
-from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.project_names import names_here
 from rumpus.results.escapes import in_shell
@@ -114,7 +113,7 @@ def _answer(
             "errors": dict(made.errors),
             "left_out": list(lifted.left_out),
         }
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
         return
     console = answers()
     if case is not None and path is not None:

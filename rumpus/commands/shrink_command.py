@@ -13,7 +13,7 @@ from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
-from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
 from rumpus.project_names import names_here
 from rumpus.runs.performing import find_in_working_directory
@@ -82,7 +82,7 @@ def _answer(
             "faults": [] if case is None else [each.kind for each in case.plan.entries],
             "clients": None if case is None else case.task().settings.clients,
         }
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
     elif case is not None and path is not None:
         console = answers()
         console.print(Text(f"{shown(path)}: {case.expects}, after {runs} runs"), soft_wrap=True)

@@ -16,7 +16,7 @@ from rumpus.campaigns.case import Case, case_of, save_case
 from rumpus.campaigns.corners import Corner, Corners, small_settings
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.tasks import processes
-from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.results.escapes import in_file_name, in_shell
 from rumpus.runs.run_settings import RunSettings
@@ -138,7 +138,7 @@ def explore_corners(arguments: argparse.Namespace, settings: RunSettings) -> int
     if arguments.json:
         document = _document(corners, walk, saved, arguments.systematic)
         document |= ending(code, interrupted=interrupted)
-        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        print_document(document)
     else:
         _print(corners, walk, saved, answers())
     return code

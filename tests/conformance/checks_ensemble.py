@@ -238,10 +238,10 @@ def config(visit: Visit) -> None:
 
 
 def deposed(visit: Visit) -> tuple[RawClient, int]:
-    """Server 3 has led and is dead, with a write in its log alone; the others are dead too.
+    """Server 3 has led and is dead, with a write in its log alone; the others serve without it.
 
     Returns:
-        A client whose session everybody knows, and the zxid of that write.
+        A client of server 1 whose session everybody knows, and the zxid of that write.
     """
     begin(visit)
     client = long_session(visit, "n1")
@@ -254,16 +254,15 @@ def deposed(visit: Visit) -> tuple[RawClient, int]:
     visit.until(lambda: last + 1 in logged(visit, "n3"), within=5.0)
     for node in NODES:
         visit.deployment.kill(node)
-    return client, last + 1
+    visit.deployment.start(["n1", "n2"])
+    visit.await_service("n1", "n2")
+    return visit.reattach(client, "n1"), last + 1
 
 
 @check(96, "a write that only a dead leader has is gone; it returns and is truncated (TRUNC)",
        needs="ensemble", slow=True)  # fmt: skip
 def truncated(visit: Visit) -> None:
     client, zxid = deposed(visit)
-    visit.deployment.start(["n1", "n2"])
-    visit.await_service("n1", "n2")
-    client = visit.reattach(client, "n1")
     same(done(client.call(op.get_data("/a")))[0], b"old")
     visit.deployment.start(["n3"])
     visit.await_service("n3")
@@ -279,9 +278,6 @@ def truncated(visit: Visit) -> None:
        needs="ensemble", slow=True)  # fmt: skip
 def snapshot_sent(visit: Visit) -> None:
     client, zxid = deposed(visit)
-    visit.deployment.start(["n1", "n2"])
-    visit.await_service("n1", "n2")
-    client = visit.reattach(client, "n1")
     last = client.call(op.create("/b")).zxid
     visit.deployment.start(["n3"])
     visit.await_service("n3")

@@ -147,13 +147,15 @@ def test_a_clock_that_was_set_is_set_back(make_world):
     assert world.servers.machines.clock_rate("n2") == 1
 
 
-def test_a_request_that_never_comes_was_not_affected(make_world):
+@pytest.mark.parametrize("awaited", ["request", "switch"])
+def test_what_never_comes_was_not_affected(make_world, awaited):
     world = make_world()
     world.links.create = lambda _: None
-    _, started, stopped = told(world, "client-request")
+    world.clients.machines.ignored.add("hold_back")
+    _, started, stopped = told(world, f"client-{awaited}")
     assert started["verified"]
     assert not stopped["verified"]
-    assert "no such request came" in stopped["detail"]
+    assert f"no such {awaited} came" in stopped["detail"]
 
 
 def test_a_fault_of_a_request_says_which(make_world):
@@ -177,15 +179,6 @@ def test_a_thread_is_held_back_at_a_switch(make_world):
     assert stopped["struck"] == ["c2"]
     assert stopped["how"] == "thread held back for 50 ms at switch 7"
     assert world.clients.machines.held == [(2, 7, 0.05)]
-
-
-def test_a_switch_that_never_comes_counts_for_nothing(make_world):
-    world = make_world()
-    world.clients.machines.ignored.add("hold_back")
-    _, started, stopped = told(world, "client-switch")
-    assert started["verified"]
-    assert not stopped["verified"]
-    assert "no such switch came" in stopped["detail"]
 
 
 def test_what_somebody_left_broken_is_a_stray(make_world):

@@ -33,6 +33,15 @@ def eventually(condition, *, within=120.0):
     return held
 
 
+def hold_once(lock, *how):
+    """Acquire and release in one thread; whether it was held."""
+    granted = lock.acquire(*how)
+    held = lock.held
+    if granted:
+        lock.release()
+    return granted and held
+
+
 def watches_at(server):
     """How many watches a server keeps, by its word ``wchs``."""
     host, port = server.split(":")

@@ -106,6 +106,21 @@ def sessions():
     return recorded.session(3, 0, "connected", session="0x2").end(100).history()
 
 
+def judged(history, truth):
+    """What the logs say of the acknowledgements below /a, of the leader of ``REIGN``."""
+    return check_acknowledgements(
+        laid_out(
+            history,
+            servers=ServerView(owners=[REIGN]),
+            line=Place("sequential", "/a"),
+            truth=truth,
+            clock=CLOCK,
+        ),
+        below=str,
+        lead="lead",
+    )
+
+
 @pytest.mark.parametrize(
     ("life", "found"),
     [
@@ -122,50 +137,20 @@ def sessions():
     ids=["own", "own client's in its next session", "after", "before", "unknown", "by another"],
 )
 def test_the_servers_know_whose_reign_it_was(life, found):
-    result = check_acknowledgements(
-        laid_out(
-            sessions(),
-            servers=ServerView(owners=[REIGN]),
-            line=Place("sequential", "/a"),
-            truth=Truth(life),
-            clock=CLOCK,
-        ),
-        below=str,
-        lead="lead",
-    )
+    result = judged(sessions(), Truth(life))
     assert [anomaly.kind for anomaly in result.anomalies] == ([found] if found else [])
 
 
 def test_with_logs_missing_an_unknown_reign_is_a_question():
     life = ZnodeLife("/a/6", 11, 0, "0x1", "0x1", b"6 c0")
     truth = Truth(life, reasons=["n1's log is missing"])
-    result = check_acknowledgements(
-        laid_out(
-            Recorded().end(100).history(),
-            servers=ServerView(owners=[REIGN]),
-            line=Place("sequential", "/a"),
-            truth=truth,
-            clock=CLOCK,
-        ),
-        below=str,
-        lead="lead",
-    )
+    result = judged(Recorded().end(100).history(), truth)
     assert (result.anomalies, len(result.unknown)) == ([], 1)
 
 
 def test_a_removal_in_a_session_of_nobody_known_is_a_question():
     life = ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x9", "deleted")
-    result = check_acknowledgements(
-        laid_out(
-            sessions(),
-            servers=ServerView(owners=[REIGN]),
-            line=Place("sequential", "/a"),
-            truth=Truth(life),
-            clock=CLOCK,
-        ),
-        below=str,
-        lead="lead",
-    )
+    result = judged(sessions(), Truth(life))
     assert (result.anomalies, len(result.unknown)) == ([], 1)
 
 

@@ -6,6 +6,7 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
 from rumpus.recipes.read_write.read_write_lock import ReadWriteLock
 from rumpus.recipes.read_write.revocable_lock import UNLOCK, RevocableReadWriteLock
+from tests.recipes.crowd import hold_once
 
 # The bare variants of kazoo's recipes repair nothing and promise less.
 SOUND = [
@@ -13,15 +14,6 @@ SOUND = [
     for name, recipe in READ_WRITE_LOCKS.items()
     if not recipe.faulty and not name.endswith("bare")
 ]
-
-
-def hold_once(lock, mode, timeout=30):
-    """Acquire and release in one thread; whether it was held."""
-    granted = lock.acquire(mode, timeout)
-    held = lock.held
-    if granted:
-        lock.release()
-    return granted and held
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -32,7 +24,7 @@ def test_readers_hold_together_and_a_writer_alone(crowd, path, name):
     assert (one.held, two.held, one.token) == (True, True, None)
     assert not writer.acquire("write", 0.3)
     one.release()
-    waiting = crowd.in_thread(hold_once, writer, "write")
+    waiting = crowd.in_thread(hold_once, writer, "write", 30)
     time.sleep(0.2)
     assert waiting.is_alive()
     two.release()
@@ -48,7 +40,7 @@ def test_readers_hold_together_and_a_writer_alone(crowd, path, name):
 def test_a_reader_does_not_pass_a_writer_who_waits(crowd, path, name, eventually):
     one, two, writer = (READ_WRITE_LOCKS[name].recipe(crowd[number], path) for number in range(3))
     assert one.acquire("read", 10)
-    writing = crowd.in_thread(hold_once, writer, "write")
+    writing = crowd.in_thread(hold_once, writer, "write", 30)
     eventually(lambda: len(crowd.children(path)) == 2)
     assert not two.acquire("read", 0.3)
     one.release()
@@ -62,7 +54,7 @@ def test_who_waits_watches_the_nearest_in_its_way(crowd, path, eventually):
     modes = ["read", "read", "write", "read"]
     calls = []
     for number, mode in enumerate(modes, start=1):
-        calls.append(crowd.in_thread(hold_once, locks[number], mode))
+        calls.append(crowd.in_thread(hold_once, locks[number], mode, 30))
         eventually(lambda number=number: len(crowd.children(path)) == number + 1)
     eventually(lambda: crowd.watches() == len(modes))
     crowd.links.watch_events()

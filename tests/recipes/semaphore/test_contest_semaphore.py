@@ -6,20 +6,12 @@ import pytest
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.semaphore.catalogue import SEMAPHORES
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore
+from tests.recipes.crowd import hold_once
 
 # The bare variants of kazoo's recipes repair nothing and promise less.
 SOUND = [
     name for name, recipe in SEMAPHORES.items() if not recipe.faulty and not name.endswith("bare")
 ]
-
-
-def hold_once(semaphore, timeout=30):
-    """Acquire and release in one thread; whether it was held."""
-    granted = semaphore.acquire(timeout)
-    held = semaphore.held
-    if granted:
-        semaphore.release()
-    return granted and held
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -91,7 +83,7 @@ def test_one_release_wakes_no_more_than_there_are_permits(crowd, path, eventuall
     node = holders[1].node
     waiting = []
     for number in (2, 3, 4, 5):
-        waiting.append(crowd.in_thread(hold_once, Semaphore(crowd[number], path, 2)))
+        waiting.append(crowd.in_thread(hold_once, Semaphore(crowd[number], path, 2), 30))
         eventually(lambda number=number: len(crowd.children(path)) == number + 1)
     eventually(lambda: crowd.watches() == 2 * len(waiting))
     crowd.links.watch_events()

@@ -1,8 +1,10 @@
 from concurrent.futures import Executor, Future
 
+import msgspec
 import pytest
 
 from rumpus.campaigns.case import decode_case
+from rumpus.command_line import main
 
 DEADLOCK = """{
   "settings": {"workload": "lock", "recipe": "kazoo-bare", "clients": 3, "time_limit": 1.1,
@@ -14,6 +16,16 @@ DEADLOCK = """{
   "expects": {"kind": "deadlock", "operations": ["acquire"], "faults": ["pause"]},
   "promised": true
 }"""
+
+
+def deadlocked(runs):
+    """Perform the run of ``DEADLOCK``; its directory, among these runs."""
+    plan = runs / "plan.json"
+    plan.write_bytes(msgspec.json.encode(decode_case(DEADLOCK.encode(), "it").plan))
+    words = ["run", "lock", "--recipe", "kazoo-bare", "--ensemble", "sim", "--clients", "3"]
+    words += ["--time-limit", "1.1", "--preemption", "blocking", "--seed", "0"]
+    assert main([*words, "--plan", str(plan), "--runs", str(runs)]) == 1
+    return runs / "lock" / "latest"
 
 
 class Inline(Executor):

@@ -16,21 +16,10 @@ from rumpus.campaigns.tasks import attempts, origin, processes
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.command_line import main
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
-from tests.rumpus.campaigns.running import is_running
+from tests.rumpus.campaigns.running import double_barrier, is_running
 
-SETTINGS = RunSettings(
-    argv=(),
-    workload="double-barrier",
-    recipe="kazoo",
-    ensemble="sim",
-    clients=2,
-    time_limit=2,
-    seed=0,
-    swarm="normal",
-    fixed=("clients",),
-)
+SETTINGS = double_barrier(clients=2, time_limit=2, seed=0, swarm="normal", fixed=("clients",))
 SEEDS = 8
 
 

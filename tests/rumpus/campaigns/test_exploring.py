@@ -15,6 +15,7 @@ from rumpus.command_line import main
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.shard import Shard
+from tests.rumpus.campaigns.running import double_barrier
 
 PLAN = {
     "version": 1,
@@ -27,16 +28,7 @@ def settings(tmp_path):
     """Each run of kazoo's double barrier breaks, as its clients lose their connections."""
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(PLAN))
-    return RunSettings(
-        argv=(),
-        workload="double-barrier",
-        recipe="kazoo",
-        ensemble="sim",
-        clients=2,
-        time_limit=1.5,
-        seed=0,
-        plan=plan,
-    )
+    return double_barrier(clients=2, time_limit=1.5, seed=0, plan=plan)
 
 
 def explored(settings, inline, *, shrink=0, **options):
@@ -125,17 +117,7 @@ def plain(explored):
 @pytest.fixture(scope="module")
 def swarmed():
     """Explores swarm runs of the double barrier, some of which fail."""
-    settings = RunSettings(
-        argv=(),
-        workload="double-barrier",
-        recipe="kazoo",
-        ensemble="sim",
-        clients=2,
-        time_limit=3,
-        seed=0,
-        swarm="normal",
-        fixed=("clients",),
-    )
+    settings = double_barrier(clients=2, time_limit=3, seed=0, swarm="normal", fixed=("clients",))
 
     def explore(executor, **options):
         explorer = Explorer(settings, executor, shrink=3, **options)

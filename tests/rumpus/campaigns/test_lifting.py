@@ -3,16 +3,14 @@ import json
 import msgspec
 import pytest
 
-from rumpus.campaigns.case import decode_case
 from rumpus.campaigns.lifting import _entry, _misfit, lift
 from rumpus.checker.history import History, Op
 from rumpus.checker.timeline.faults import OUTSIDE, FaultWindow
-from rumpus.command_line import main
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
 from rumpus.usage_error import UsageError
-from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.rumpus.campaigns.conftest import deadlocked
 
 SECOND = 1_000_000_000
 
@@ -20,14 +18,7 @@ SECOND = 1_000_000_000
 @pytest.fixture(scope="module")
 def failed_run(tmp_path_factory):
     """The directory of a run in which kazoo's lock fails once the leader is paused."""
-    place = tmp_path_factory.mktemp("lifting")
-    case = decode_case(DEADLOCK.encode(), "it")
-    plan = place / "plan.json"
-    plan.write_bytes(msgspec.json.encode(case.plan))
-    words = ["run", "lock", "--recipe", "kazoo-bare", "--ensemble", "sim", "--clients", "3"]
-    words += ["--time-limit", "1.1", "--preemption", "blocking", "--seed", "0"]
-    assert main([*words, "--plan", str(plan), "--runs", str(place)]) == 1
-    return place / "lock" / "latest"
+    return deadlocked(tmp_path_factory.mktemp("lifting"))
 
 
 def test_a_run_is_lifted_with_its_faults_at_their_times(failed_run):

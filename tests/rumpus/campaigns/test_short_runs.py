@@ -6,19 +6,13 @@ import pytest
 from rumpus.campaigns.short_runs import ShortRunsTask, draw, perform
 from rumpus.campaigns.tasks import attempt
 from rumpus.nemesis.plan import validate
-from rumpus.runs.run_settings import RunSettings
+from tests.rumpus.campaigns.running import double_barrier
 
 
 @pytest.fixture
 def task():
-    settings = RunSettings(
-        argv=(),
-        workload="double-barrier",
-        recipe="kazoo",
-        ensemble="sim",
-        seed=2,
-        time_limit=3.0,
-        nemesis=("kill", "client-kill", "client-partition"),
+    settings = double_barrier(
+        seed=2, time_limit=3.0, nemesis=("kill", "client-kill", "client-partition")
     )
     return ShortRunsTask(settings=settings, profile="normal", count=4)
 

@@ -1,25 +1,17 @@
 import json
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from rumpus.campaigns import reproducing, shrinking
-from rumpus.campaigns.case import decode_case
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.command_line import main
-from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.rumpus.campaigns.conftest import deadlocked
 
 
 @pytest.fixture
 def failed_run(tmp_path):
-    case = decode_case(DEADLOCK.encode(), "it")
-    plan = tmp_path / "plan.json"
-    plan.write_bytes(msgspec.json.encode(case.plan))
-    words = ["run", "lock", "--recipe", "kazoo-bare", "--ensemble", "sim", "--clients", "3"]
-    words += ["--time-limit", "1.1", "--preemption", "blocking", "--seed", "0"]
-    assert main([*words, "--plan", str(plan), "--runs", str(tmp_path)]) == 1
-    return tmp_path / "lock" / "latest"
+    return deadlocked(tmp_path)
 
 
 def test_a_reproduced_failure_becomes_a_case_that_shows_it(

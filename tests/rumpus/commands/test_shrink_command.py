@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from rumpus.campaigns import shrinking
 from rumpus.campaigns.case import load_case
 from rumpus.command_line import main
@@ -28,19 +30,16 @@ def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypa
     assert [entry.kind for entry in case.plan.entries] == told["faults"] == ["pause"]
 
 
-def test_a_failure_that_is_not_there_is_said(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("recipe", "code", "words"),
+    [("fair", 0, "not seen again: deadlock"), ("none", 2, "unknown recipe 'none'")],
+)
+def test_a_failure_that_is_not_there_and_what_cannot_be_run_are_said(
+    tmp_path, capsys, recipe, code, words
+):
     document = json.loads(DEADLOCK)
-    document["settings"]["recipe"] = "fair"
+    document["settings"]["recipe"] = recipe
     given = tmp_path / "given.case.json"
     given.write_text(json.dumps(document))
-    assert main(["shrink", str(given), "--jobs", "1"]) == 0
-    assert "not seen again: deadlock" in capsys.readouterr().err
-
-
-def test_what_cannot_be_run_is_refused(tmp_path, capsys):
-    document = json.loads(DEADLOCK)
-    document["settings"]["recipe"] = "none"
-    given = tmp_path / "given.case.json"
-    given.write_text(json.dumps(document))
-    assert main(["shrink", str(given), "--jobs", "1"]) == 2
-    assert "unknown recipe 'none'" in capsys.readouterr().err
+    assert main(["shrink", str(given), "--jobs", "1"]) == code
+    assert words in capsys.readouterr().err

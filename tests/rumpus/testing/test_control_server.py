@@ -5,7 +5,6 @@ import threading
 import time
 
 import pytest
-from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 
 import rumpus
@@ -36,15 +35,6 @@ def ask(zk):
                 connection.close()
 
         yield ask
-
-
-@pytest.fixture
-def client(zk):
-    client = KazooClient(zk.hosts)
-    client.start(20)
-    yield client
-    client.stop()
-    client.close()
 
 
 def test_the_state_of_the_servers(zk, ask):

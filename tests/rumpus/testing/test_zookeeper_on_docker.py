@@ -5,7 +5,6 @@ import threading
 import time
 
 import pytest
-from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 
 import rumpus
@@ -18,15 +17,6 @@ pytestmark = pytest.mark.docker
 def zk():
     with rumpus.zookeeper(ensemble="docker") as zk:
         yield zk
-
-
-@pytest.fixture
-def client(zk):
-    client = KazooClient(zk.hosts)
-    client.start(20)
-    yield client
-    client.stop()
-    client.close()
 
 
 @pytest.mark.skipif(

@@ -1,0 +1,288 @@
+"""The commands of rumpus: what each is for, in words, and the arguments that it takes."""
+
+import argparse
+import importlib
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from rumpus.argument_types import (
+    add_cases,
+    add_count,
+    add_json,
+    add_path,
+    add_runs,
+    add_seconds,
+    count,
+    seconds,
+)
+from rumpus.option_values import LONGEST_S
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    importlib.import_module("rumpus.runs.run_arguments").add_run_options(parser)
+
+
+def _explore(parser: argparse.ArgumentParser) -> None:
+    importlib.import_module("rumpus.runs.run_arguments").add_explore_options(parser)
+
+
+def _merge(parser: argparse.ArgumentParser) -> None:
+    words = "what `rumpus explore --shard I/N --json` has printed, a file for each part"
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=words)
+    add_cases(parser)
+    add_json(parser)
+
+
+def _mutants(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--servers", action="store_true", help="hunt mutant servers instead of mutant recipes"
+    )
+    words = (
+        "only mutants of this workload, or those of package.module:Class, a workload of your "
+        "own (default: all of rumpus)"
+    )
+    parser.add_argument("--family", metavar="WORKLOAD", help=words)
+    effort = parser.add_mutually_exclusive_group()
+    words = "seconds to spend on each mutant; one not caught by then is missed (default: 120)"
+    effort.add_argument("--budget", type=seconds(), default=120.0, metavar="S", help=words)
+    words = "runs of each mutant; it must be caught in at least 4 of 5 of them"
+    effort.add_argument("--seeds", type=count(1, 10_000), metavar="N", help=words)
+    add_count(
+        parser, "--seed", 0, 2**31, "seed of the first run of each mutant (default: 0)", default=0
+    )
+    words = (
+        "make a case of each mutant in this directory, in a folder for each family; a case "
+        "that is there and still shows its mistake stays as it is"
+    )
+    parser.add_argument("--cases", type=Path, metavar="DIR", help=words)
+    words = "with --cases: seconds to spend on shrinking each new case (default: 60)"
+    add_seconds(parser, "--shrink", 60.0, words, within=(0, LONGEST_S))
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _cause(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
+    add_count(parser, "--moments", 2, 1000, "moments to look at first (default: 12)", default=12)
+    add_count(parser, "--futures", 1, 1000, "futures of each moment (default: 8)", default=8)
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _shrink(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
+    _add_output(parser, "the case to write (default: cases/WORKLOAD-RECIPE-ANOMALY.case.json)")
+    add_seconds(
+        parser, "--budget", 120.0, "seconds after which no further run begins (default: 120)"
+    )
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _reproduce(parser: argparse.ArgumentParser) -> None:
+    words = "the run's directory; what it names is run: reproduce only what you trust"
+    parser.add_argument("path", type=Path, metavar="RUN", help=words)
+    words = "the kind of anomaly to look for (default: that of the first broken promise)"
+    parser.add_argument("--anomaly", metavar="KIND", help=words)
+    _add_output(parser, "the case to write (default: cases/WORKLOAD-RECIPE-ANOMALY.case.json)")
+    add_count(parser, "--tries", 1, 100_000, "runs to try at most (default: 300)", default=300)
+    words = "seconds after which no further run is tried (default: none)"
+    add_seconds(parser, "--budget", math.inf, words)
+    words = "smaller runs to try once the failure is reproduced (default: 300)"
+    add_count(parser, "--shrink", 0, 100_000, words, default=300)
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _replay(parser: argparse.ArgumentParser) -> None:
+    words = (
+        "a case, a directory with cases (*.case.json), or a run's directory; what they name "
+        "is run: replay only what you trust"
+    )
+    parser.add_argument("path", type=Path, metavar="FILE|DIR|RUN", help=words)
+    words = "where the servers run (default: as in the case, mostly sim)"
+    parser.add_argument("--ensemble", choices=("sim", "docker", "auto"), help=words)
+    parser.add_argument(
+        "--kazoo", metavar="VERSION|PATH", help="kazoo that the clients run with, as for `run`"
+    )
+    words = "run nothing; print a test module that fails as long as the failure is there"
+    parser.add_argument("--as-test", action="store_true", help=words)
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _bisect(parser: argparse.ArgumentParser) -> None:
+    words = "the failure; what the case names is run: bisect only what you trust"
+    parser.add_argument("path", type=Path, metavar="CASE", help=words)
+    of = parser.add_mutually_exclusive_group(required=True)
+    words = "all released versions of kazoo between two; or versions and directories one by one"
+    of.add_argument("--kazoo", metavar="A..B|A,B,...", help=words)
+    words = "commits of a Git repository in which the recipe or the workload is"
+    of.add_argument("--commits", metavar="OLD..NEW", help=words)
+    words = "images of ZooKeeper, oldest first: the case is performed on real servers in Docker"
+    of.add_argument("--images", metavar="A,B,...", help=words)
+    words = "versions of ZooKeeper, oldest first, see `rumpus image`: on real servers, too"
+    of.add_argument("--zookeeper", metavar="A,B,...", help=words)
+    words = (
+        "with --commits: the repository, or the folder in it in which the case is performed "
+        "(default: the working directory)"
+    )
+    parser.add_argument("--repository", type=Path, metavar="DIR", help=words)
+    words = (
+        "runs of each version, each with another seed, until one shows the failure (default: 5; "
+        "1 on real servers)"
+    )
+    add_count(parser, "--seeds", 1, 1000, words)
+    words = "try every version; by default of more than 8 only those that a binary search needs"
+    parser.add_argument("--all", action="store_true", help=words)
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    add_path(parser)
+    words = (
+        "model that the operations must follow: see `rumpus list`; or package.module:Class, a "
+        "module of the path or of the working directory, whose code is run"
+    )
+    parser.add_argument("--model", metavar="MODEL", help=words)
+    words = (
+        "workload that made the history, if the history does not say it; for a run of a "
+        "workload of your own package.module:Class, whose code is run"
+    )
+    parser.add_argument("--workload", metavar="NAME", help=words)
+    words = "recipe whose promises must be kept (default: all promises)"
+    parser.add_argument("--recipe", metavar="NAME", help=words)
+    parser.add_argument(
+        "--initial", metavar="VALUE", help="initial value of the model, JSON or text"
+    )
+    parser.add_argument(
+        "--format",
+        choices=["auto", "jsonl", "edn", "porcupine-etcd", "porcupine-kv"],
+        default="auto",
+        help="format of the history (default: auto, from its content)",
+    )
+    words = "seconds to search before the answer is unknown (default: 60)"
+    parser.add_argument("--budget", type=seconds(), metavar="SECONDS", help=words)
+    parser.add_argument(
+        "--svg", type=Path, metavar="FILE", help="draw the contradiction into this file"
+    )
+    add_json(parser)
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    add_path(parser)
+    words = "edn for Jepsen and Knossos; porcupine-kv for operations get, put and append"
+    parser.add_argument("--format", choices=["edn", "porcupine-kv"], required=True, help=words)
+    _add_output(parser, "write to this file instead of standard output")
+
+
+def _image(parser: argparse.ArgumentParser) -> None:
+    words = (
+        "make the image of this version unless it is here, and print its name; 3.9 means the "
+        "newest 3.9 (default: list the versions)"
+    )
+    parser.add_argument("--version", metavar="VERSION", help=words)
+    add_json(parser)
+
+
+def _clean(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--all", action="store_true", help="also remove containers of runs that are still going on"
+    )
+
+
+def _init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path",
+        type=Path,
+        nargs="?",
+        default=Path("tests/test_coordination.py"),
+        metavar="FILE",
+        help="the file to write, which must not exist (default: tests/test_coordination.py)",
+    )
+    parser.add_argument(
+        "--workload", metavar="NAME", help="what the clients do (default: lock); see `rumpus list`"
+    )
+    words = (
+        "package.module:Name, the class or function to put on trial (default: one of kazoo, "
+        "as an example)"
+    )
+    parser.add_argument("--recipe", metavar="NAME", help=words)
+
+
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "shell", nargs="?", choices=("bash", "zsh", "fish"), help="whose script to print"
+    )
+    words = "print the names of these instead, one a line: the scripts call it"
+    parser.add_argument("--names", choices=("workloads", "recipes", "faults", "models"), help=words)
+
+
+def _sim_server(parser: argparse.ArgumentParser) -> None:
+    add_count(parser, "--nodes", 1, 9, "voting servers (default: 3)", default=3)
+    add_count(
+        parser, "--observers", 0, 9, "observers, servers that do not vote (default: 0)", default=0
+    )
+    words = (
+        "port of the first server on 127.0.0.1; the others take the next ones (default: 2181; "
+        "0: any free ones)"
+    )
+    parser.add_argument("--port", type=count(0, 65535), default=2181, metavar="PORT", help=words)
+    words = "seed of the servers' random choices (default: 0)"
+    parser.add_argument("--seed", type=count(0, 2**63 - 1), default=0, metavar="SEED", help=words)
+    words = "the servers' tickTime: a silent server is given up after 5 ticks (default: 2)"
+    add_seconds(parser, "--tick", 2.0, words, within=(0.01, 60))
+    words = (
+        "also serve HTTP on this port of 127.0.0.1 (0: any free one), by which tests expire "
+        "sessions, kill servers and so on: see docs/testing-applications.md"
+    )
+    parser.add_argument("--control", type=count(0, 65535), metavar="PORT", help=words)
+
+
+def _conformance(parser: argparse.ArgumentParser) -> None:
+    words = "client port of a test server that nobody else uses; znodes that are made are removed"
+    parser.add_argument("server", metavar="HOST:PORT", help=words)
+    words = "the server's tickTime (default: as it says itself)"
+    add_seconds(parser, "--tick", None, words, within=(0.01, 60))
+    add_json(parser)
+
+
+def _add_output(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=words)
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    """The option for commands that perform many runs."""
+    words = "runs in parallel (default: one per processor)"
+    add_count(parser, "--jobs", 1, 256, words, default=len(os.sched_getaffinity(0)))
+
+
+COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
+    "run": ("run a workload under faults and judge it", _run),
+    "explore": ("look for failures with seed after seed, and shrink each to a case", _explore),
+    "merge": ("join what the parts of an exploration have found", _merge),
+    "list": ("workloads, recipes with their promises, faults, and models", add_json),
+    "mutants": ("hunt recipes, or servers, with known mistakes in simulated runs", _mutants),
+    "cause": ("when did a failure of a simulated run become likely?", _cause),
+    "shrink": ("make a failing run as small as possible, and keep it as a case", _shrink),
+    "reproduce": ("look for the failure of a run on real servers in simulated runs", _reproduce),
+    "replay": ("perform failures again that were kept as cases, or a run", _replay),
+    "bisect": ("in which version of kazoo, of your code or of ZooKeeper a failure came", _bisect),
+    "check": ("judge a run again from disk, or any history by a model", _check),
+    "export": ("write a history in a form that other checkers read", _export),
+    "doctor": ("what this host can do, and what is missing", add_runs),
+    "image": ("versions of ZooKeeper for real servers, and the images of them", _image),
+    "clean": ("remove the containers that killed runs left", _clean),
+    "init": ("write a first test of a recipe or workload of your own", _init),
+    "completion": ("a script by which a shell completes command lines", _completion),
+    "sim-server": ("simulated ZooKeeper servers for real clients", _sim_server),
+    "conformance": ("check that a server behaves as ZooKeeper 3.8 does", _conformance),
+}
+"""Name of a command -> what it is for, and what adds its arguments to its parser."""
+
+OF_RUNS: Final = frozenset({"run", "explore"})
+"""Commands whose arguments are made from the options of runs, which are slow to import."""
