@@ -14,6 +14,7 @@ import msgspec
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.every_run.waiters import check_waiters
 from rumpus.checker.families.held_up_waiters import count_held_up
+from rumpus.checker.families.latch_entries import EARLY_ENTRY
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import until_nothing_is_left
 from rumpus.harness.clients.patient_call import PatientCall, StillRunning
@@ -167,7 +168,7 @@ class BarrierWorkload(Workload):
                 return
 
     checks = (
-        follows("gate", "early-entry"),
+        follows("gate", EARLY_ENTRY),
         check_timeouts,
         partial(check_waiters, functions=["wait"], opened="remove", left_over="left-over"),
     )

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from rumpus.checker.every_run.final_answers import check_final_answers
-from rumpus.checker.families.counter_totals import check_totals
+from rumpus.checker.families.counter_totals import MISCOUNT, check_totals
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
@@ -101,7 +101,7 @@ class CounterWorkload(Workload):
         return [until_ok(self.read(key=key), TRIES) for key in range(len(AMOUNTS))]
 
     checks = (
-        follows("counter", "miscount", "add", "read"),
+        follows("counter", MISCOUNT, "add", "read"),
         partial(check_totals, add="add", read="read"),
         partial(check_final_answers, most_tries=TRIES),
     )

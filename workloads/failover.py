@@ -12,6 +12,7 @@ from itertools import count
 from math import inf
 from typing import Any, TypedDict
 
+from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE
 from rumpus.checker.exclusion.mutual_exclusion import check_primary
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.timeline.holds import Words
@@ -202,7 +203,7 @@ class FailoverWorkload(Workload):
     checks = (
         check_primary,
         check_replication,
-        follows("append", "not-linearizable", "append", "read"),
+        follows("append", NOT_LINEARIZABLE, "append", "read"),
         check_recovery,
     )
     expired = "fail-overs"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final, TypedDict
 
+from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.families.takeovers import check_takeovers
 from rumpus.checker.timeline.holds import Words
@@ -206,7 +207,7 @@ class SealedLogWorkload(Workload):
     checks = (
         check_replication,
         check_takeovers,
-        follows("append", "not-linearizable", "append", "read"),
+        follows("append", NOT_LINEARIZABLE, "append", "read"),
         check_recovery,
     )
     expired = "takeovers"

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rumpus.checker.check import Check, declaration
+from rumpus.checker.check import Check, Declaration, declaration
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind, Requirement
 from rumpus.workloads.own.own_recipe import referred
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LEAST_ACTIONS = 10
 
 def follows(
     model: "str | type[Model]",
-    anomaly: str,
+    anomaly: Kind | str,
     *functions: str,
     initial: Hashable = None,
     seen_as: Callable[[History], History] | None = None,
@@ -37,11 +37,12 @@ def follows(
 
     Args:
         model: the model's name (docs/models.md), ``package.module:Class``, or the class.
-        anomaly: the name of the anomaly that is reported if they do not.
+        anomaly: the kind of anomaly that is reported if they do not, or its name.
         functions: the operations to check; all that the model knows if none are named.
         initial: the model's initial state.
         seen_as: rewrites the history into operations of the model.
     """
+    name = anomaly.name if isinstance(anomaly, Kind) else anomaly
 
     def check(timeline: Timeline) -> CheckResult:
         from rumpus.checker.deciders.registry import MODELS  # noqa: PLC0415 - heavy: see the module
@@ -50,8 +51,10 @@ def follows(
         known = model if not isinstance(model, str) or model in MODELS else referred(model)
         if seen_as is not None:
             timeline = replace(timeline, history=seen_as(timeline.history))
-        return check_model(timeline, known, anomaly, functions=functions or None, initial=initial)
+        return check_model(timeline, known, name, functions=functions or None, initial=initial)
 
+    finds = (anomaly,) if isinstance(anomaly, Kind) else ()
+    check.__dict__["declared"] = Declaration("", finds)
     return check
 
 

@@ -78,7 +78,7 @@ def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
         effects=workload.effects_of(timeline.asked),
         expired=workload.expired,
     )
-    return [*results, exercise, *_open_questions(timeline, judged)]
+    return [*results, exercise, *_open_questions(timeline, workload, judged)]
 
 
 def _stat(result: CheckResult, name: str) -> int | None:
@@ -127,11 +127,17 @@ def judge_timeline(
     return verdict
 
 
-def _open_questions(timeline: Timeline, judged: Sequence[Check]) -> list[CheckResult]:
-    """What is undecided because a part of the timeline is missing."""
+def _open_questions(
+    timeline: Timeline, workload: Family, judged: Sequence[Check]
+) -> list[CheckResult]:
+    """What is undecided because a part of the timeline is missing, or because nobody looks."""
     found = []
-    kinds = [kind for each in judged for kind in declaration(each).finds if kind.logs]
-    untold = {kind.name for kind in kinds} & timeline.promises.prevents
+    kinds = [kind for each in judged for kind in declaration(each).finds]
+    sought = {*workload.anomalies, *(kind.name for kind in kinds)}
+    if unsought := timeline.promises.prevents - sought:
+        what = f"{', '.join(sorted(unsought))}: promised, and no check of this family looks for it"
+        found.append(CheckResult(name="promises", unjudged=[what]))
+    untold = {kind.name for kind in kinds if kind.logs} & timeline.promises.prevents
     if untold and timeline.logs is None:
         what = f"these are needed to rule out {', '.join(sorted(untold))}"
         found.append(CheckResult(name="the servers' logs", unknown=[what]))

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.append_log import AppendLog
 from rumpus.recipes.znodes.catalogue import APPEND_LOGS
@@ -25,7 +26,7 @@ class AppendWorkload(ZnodeWorkload):
     catalogue = APPEND_LOGS
     adapter = OwnAppendLog
     requests = ("write", "read")
-    checks = (follows("append", "not-linearizable"),)
+    checks = (follows("append", NOT_LINEARIZABLE),)
     at_the_end = (("read", {"key": "l0"}), ("read", {"key": "l1"}))
 
     @operation()

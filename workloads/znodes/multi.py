@@ -4,6 +4,7 @@ Operations: ``write`` {value} and ``write_if`` {value, version} write the same v
 both -> {version}; ``read`` -> {values: {node: value}, version}. ``version`` is the last node's.
 """
 
+from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE
 from rumpus.checker.families.torn_transactions import check_torn
 from rumpus.checker.znodes.znode_history import Held, Version, transactions_as_register
 from rumpus.harness.generators.script import Client, Steps
@@ -30,7 +31,7 @@ class MultiWorkload(ZnodeWorkload):
     requests = ("multi", "read")
     checks = (
         check_torn,
-        follows(model, "not-linearizable", initial=UNWRITTEN, seen_as=transactions_as_register),
+        follows(model, NOT_LINEARIZABLE, initial=UNWRITTEN, seen_as=transactions_as_register),
     )
     at_the_end = (("read", None),)
 

@@ -7,6 +7,8 @@ connection: its session goes on at another server, which may be behind.
 
 from typing import Any, Literal, get_args
 
+from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE
+from rumpus.checker.families.convergence import SESSION_ORDER
 from rumpus.checker.znodes.sync_freshness import check_sync_freshness
 from rumpus.checker.znodes.znode_history import Seen, writes_by_comparison
 from rumpus.harness.generators.script import Client, Steps
@@ -32,8 +34,8 @@ class RegisterWorkload(ZnodeWorkload):
     main = "write"
     requests = ("write", "read")
     checks = (
-        follows(model, "not-linearizable", initial=(("value", None), ("version", ABSENT))),
-        follows("sequential-consistency", "session-order", seen_as=writes_by_comparison),
+        follows(model, NOT_LINEARIZABLE, initial=(("value", None), ("version", ABSENT))),
+        follows("sequential-consistency", SESSION_ORDER, seen_as=writes_by_comparison),
         promised("stale-sync", check_sync_freshness),
     )
     at_the_end = tuple(("read", {"key": key}) for key in get_args(Key))

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from rumpus.checker.every_run.model_check import DUPLICATE_SEQUENCE
 from rumpus.checker.families.growing_numbers import check_growth
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import SEQUENCES
@@ -21,7 +22,7 @@ class SequenceWorkload(ZnodeWorkload):
     model = "unique-ids"
     main = "generate"
     requests = ("write",)
-    checks = (follows("unique-ids", "duplicate-sequence"), partial(check_growth, f="generate"))
+    checks = (follows("unique-ids", DUPLICATE_SEQUENCE), partial(check_growth, f="generate"))
     at_the_end = (("generate", None),)
 
     @operation()

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.families.convergence import SESSION_ORDER
 from rumpus.checker.families.missed_changes import check_missed_changes
 from rumpus.checker.history import Op, session_hex
 from rumpus.checker.znodes.event_streams import FollowedEvents, check_event_streams
@@ -65,7 +66,9 @@ class WatchWorkload(ZnodeWorkload):
         check_watch_delivery,
         partial(check_event_streams, follow="follow", write="write"),
         follows(
-            *("sequential-consistency", "session-order", "write", "read", "watch"),
+            "sequential-consistency",
+            SESSION_ORDER,
+            *("write", "read", "watch"),
             seen_as=writes_by_comparison,
         ),
         check_missed_changes,
