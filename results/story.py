@@ -234,7 +234,7 @@ class _Teller:
 
     def _calls_of_the_same(self) -> list[Operation]:
         """Other calls about what the cited ones are about, and its clients' that had no end."""
-        keys = {pair for call in self._calls for pair in _keys(call)}
+        keys = {each for call in self._calls for each in _keys(call)}
         names = _names([self._anomaly.description])
         cited = {call.invoke.index for call in self._calls}
         history = self._timeline.history
@@ -244,7 +244,7 @@ class _Teller:
             if call.invoke.time > self._until or call.invoke.index in cited:
                 continue
             client = history.caller(call)
-            if any(pair in keys or pair[1] in names for pair in _keys(call)):
+            if any(each in keys or each.text in names for each in _keys(call)):
                 same.setdefault((client, call.invoke.f), []).append(call)
             elif call.outcome == "info" and client in self._anomaly.clients:
                 endless.append(call)
@@ -417,13 +417,22 @@ class _Teller:
         )
 
 
-def _keys(call: Operation) -> Iterator[tuple[str, str]]:
-    """What a call is about: pairs of a field of its values and what it is."""
+class _About(NamedTuple):
+    """What a call is about. A value is one of its key's: all votes are yes or no."""
+
+    field: str
+    key: str
+    text: str
+
+
+def _keys(call: Operation) -> Iterator[_About]:
+    """What a call is about, by the fields of its values."""
     for op in call:
         if op is not None and isinstance(op.value, dict):
+            key = str(op.value.get("key", ""))
             for field in _KEYS & op.value.keys():
                 if isinstance(op.value[field], (str, int)):
-                    yield field, str(op.value[field])
+                    yield _About(field, key, str(op.value[field]))
 
 
 def _names(texts: Iterable[str]) -> set[str]:

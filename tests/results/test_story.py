@@ -125,3 +125,36 @@ def test_a_client_that_the_anomaly_does_not_name_is_told_if_it_deleted_a_znode_o
     anomaly.start = anomaly.end = 1_400_000_000
     timeline = laid_out(records, truth=Truth(), clock=WallClock([(0, 0)]))
     assert "    1.380 s  c2 deletes 7, in its release" in story(timeline, verdict(anomaly))
+
+
+def test_the_same_value_of_another_key_is_another_thing():
+    recorded = Recorded()
+    for client, key in enumerate(("t0", "t1", "t0")):
+        vote = {"key": key, "value": "yes"}
+        recorded.add(10 * client, client, "invoke", "vote", vote)
+        recorded.add(10 * client + 5, client, "ok", "vote", vote)
+    decided = {"key": "t0", "value": "abort"}
+    recorded.add(40, 0, "invoke", "decide", decided).add(50, 0, "ok", "decide", decided)
+    records = recorded.history()
+    ops = [op.index for op in records if op.f == "decide"]
+    wrong = Anomaly(kind="not-linearizable", description="c0 decided abort", ops=ops)
+    wrong.start, wrong.end = 40_000_000, 50_000_000
+    told = "\n".join(story(laid_out(records), verdict(wrong)))
+    assert "c2 calls vote key='t0'" in told
+    assert "t1" not in told
+
+
+def test_of_a_session_that_ended_it_tells_when_the_connection_was_lost_and_where_the_client_stood():
+    recorded = Recorded().acquire(0, 10, 0, session="0x1")
+    recorded.add(20, "session", "info", "suspended", {"client": 0, "at": "my_lock.py:41 in wait"})
+    recorded.session(400, 0, "lost")
+    for number in range(20):
+        recorded.acquire(500 + 20 * number, 510 + 20 * number, 1, session="0x2")
+        recorded.release(512 + 20 * number, 515 + 20 * number, 1)
+    records = recorded.history()
+    late = Anomaly(kind="split-brain", description="c0 believed", clients=[0])
+    late.ops = [op.index for op in records if op.process == 0]
+    late.start, late.end = 600_000_000, 900_000_000
+    told = "\n".join(story(laid_out(records), verdict(late)))
+    assert "c0 loses its connection, at my_lock.py:41 in wait" in told
+    assert "c0 learns that its session has ended" in told
