@@ -151,8 +151,16 @@ def check_exclusion(timeline: Timeline, tolerance: int = TOLERANCE_NS) -> CheckR
 
 @check("exclusion", finds=KINDS)
 def check_primary(timeline: Timeline) -> CheckResult:
-    """Judge that one client at a time believes to have a role that nobody asks for."""
-    return _exclusion_of(timeline, timeline.servers, TOLERANCE_NS)
+    """Judge that one client at a time believes to have a role that nobody asks for.
+
+    Nobody gives it back by a call either, so the end of a session can end its last hold only.
+    """
+    result = _exclusion_of(timeline, timeline.servers, TOLERANCE_NS)
+    if timeline.servers is not None:
+        last = {hold.session: hold for hold in timeline.holds}
+        ended = expired_while_holding([*last.values()], timeline.servers)
+        result.stats["expiries_while_holding"] = len(ended)
+    return result
 
 
 def _exclusion_of(timeline: Timeline, server: ServerView | None, tolerance: int) -> CheckResult:

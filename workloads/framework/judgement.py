@@ -39,6 +39,10 @@ class Family(Protocol):
     def effects_of(self, asked: Asked) -> set[Effect]:
         """What the faults that were asked for must have caused."""
 
+    @property
+    def has_own_needs(self) -> bool:
+        """Whether a class of another repository says what must have happened: then nothing else."""
+
     def is_own_check(self, check: Check) -> bool:
         """Whether a check is a function of another repository."""
 
@@ -49,14 +53,12 @@ OF_SERVERS = frozenset(
 """Kinds of anomaly that ZooKeeper itself promises to prevent, whatever the recipe."""
 
 
-def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
-    """What is found in a run: by the check of the servers, the workload's, and that of errors.
+def findings(workload: Family, timeline: Timeline, judged: Sequence[Check]) -> list[CheckResult]:
+    """What checks find in a run, in order, and whether enough happened.
 
-    Then whether enough happened, and what is undecided because a part of the run is missing. The
-    kinds of each result say what its anomalies mean, and which of them count whatever the recipe
-    promises.
+    The kinds of each result say what its anomalies mean, and which of them count whatever the
+    recipe promises.
     """
-    judged = [check_server_state, *workload.judged_by(), check_errors]
     results: list[CheckResult] = []
     least = []
     for each in judged:
@@ -67,7 +69,7 @@ def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
         results.append(found)
         least += [
             Requirement(need.what, need.number, count)
-            for need in declaration(each).least
+            for need in (() if workload.has_own_needs else declaration(each).least)
             if (count := _stat(found, need.stat)) is not None
         ]
     happened = [need(timeline.history, results) for need in workload.needs]
@@ -78,7 +80,7 @@ def findings(workload: Family, timeline: Timeline) -> list[CheckResult]:
         effects=workload.effects_of(timeline.asked),
         expired=workload.expired,
     )
-    return [*results, exercise, *_open_questions(timeline, workload, judged)]
+    return [*results, exercise]
 
 
 def _stat(result: CheckResult, name: str) -> int | None:
@@ -116,7 +118,12 @@ def judge_timeline(
     promised = frozenset(timeline.promises.prevents)
     if not (timeline.lossy or timeline.damaged):
         promised |= OF_SERVERS
-    checks = [*questions, *findings(workload, timeline)]
+    judged = [check_server_state, *workload.judged_by(), check_errors]
+    checks = [
+        *questions,
+        *findings(workload, timeline, judged),
+        *_open_questions(timeline, workload, judged),
+    ]
     leave_undecided(timeline, checks, promised)
     verdict = judge(checks, promised, strict=timeline.strict)
     made = workload.catalogue.get(recipe)

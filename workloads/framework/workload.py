@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from rumpus.checker.check import Check
+from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
@@ -81,9 +82,10 @@ class Workload(ABC):
         anomalies: the kinds of anomaly that its checks report and rumpus does not have: kind ->
             its meaning in one line.
         hazards: kinds that its checks report and that are no violations unless they are promised.
-        needs: what a run must have exercised, or its verdict is ``inconclusive``. In a direct
-            subclass of another repository that is all; in rumpus's own families, and what inherits
-            from them, the faults must have had their usual effects, too.
+        needs: what a run must have exercised, or its verdict is ``inconclusive``. Where a class of
+            another repository says it, what the checks ask for by themselves does not count. In a
+            direct subclass of another repository that is all; in rumpus's own families, and what
+            inherits from them, the faults must have had their usual effects, too.
         expired: the name, in the report, of what ``expiries`` counts.
     """
 
@@ -398,7 +400,7 @@ class Workload(ABC):
     def judge(self, timeline: Timeline) -> Verdict:
         """The verdict of the workload's checks on a run."""
         return judge(
-            findings(self, self.lay_out(timeline)),
+            findings(self, self.lay_out(timeline), [*self.judged_by(), check_errors]),
             timeline.promises.prevents,
             strict=timeline.strict,
         )
@@ -416,6 +418,11 @@ class Workload(ABC):
             for each in type(self).__mro__
         )
         return {*(effects(asked.kinds) if usual else ()), *asked.effects}
+
+    @property
+    def has_own_needs(self) -> bool:
+        """Whether a class of another repository says what must have happened: then nothing else."""
+        return any("needs" in vars(each) and is_own(each) for each in type(self).__mro__)
 
     @staticmethod
     def is_own_check(check: Check) -> bool:

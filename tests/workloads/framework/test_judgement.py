@@ -2,10 +2,11 @@
 
 import pytest
 
+from docs.generators.agreeing_sites import AgreeingSites
 from rumpus.checker.check import declaration
 from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.every_run.server_state import check_server_state
-from rumpus.workloads.framework.judgement import findings
+from rumpus.workloads.framework.judgement import judge_timeline
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
@@ -14,8 +15,8 @@ from tests.checker.recorded import Recorded
 def untold(prevents):
     latch = WORKLOADS["latch"]
     history = Recorded().end(100).history()
-    results = findings(latch, latch.lay_out(laid_out(history, prevents=prevents)))
-    return [what for each in results if each.name == "promises" for what in each.unjudged]
+    timeline = latch.lay_out(laid_out(history, prevents=prevents))
+    return judge_timeline(timeline, latch, "tally").unjudged
 
 
 def test_a_promise_that_no_check_looks_for_is_told():
@@ -32,3 +33,10 @@ def test_every_promise_of_a_recipe_is_looked_for(name):
     sought = {kind.name for each in checks for kind in declaration(each).finds}
     for recipe in workload.recipes.values():
         assert recipe.promises.prevents <= sought
+
+
+def test_a_class_of_another_repository_is_asked_for_what_it_says_and_nothing_else():
+    sites = AgreeingSites()
+    timeline = sites.lay_out(laid_out(Recorded().end(100).history()))
+    asked = [need.name for each in sites.judge(timeline).checks for need in each.requirements]
+    assert asked == ["commits"]
