@@ -53,7 +53,7 @@ def refused(answer, code, *words):
         (["run", "lock", "--session-timeout", "0.5"], ["0.5 is not from 1 to 10 seconds"]),
         (["run", "lock", "--seed", "x"], ["--seed", "'x'"]),
         (["run", "lock", "--image", " "], ["--image", "it is empty"]),
-        (["run", "lock", "--nodes", "1"], ["a single server cannot be partitioned"]),
+        (["run", "lock", "--nodes", "1"], ["a single server has no followers"]),
         (["run", "lock", "--time", "5"], ["--time"]),
         (["check"], ["RUN_OR_HISTORY"]),
         (["list", "--yaml"], ["--yaml"]),

@@ -24,7 +24,7 @@ def history_of(directory) -> History:
 
 
 def test_a_fair_lock_under_every_fault_that_docker_has_is_valid(simulate):
-    simulated, directory, verdict = simulate(1)
+    simulated, directory, verdict = simulate(2)
     assert verdict.outcome == "valid", verdict.reasons
     assert 20 < simulated.virtual_seconds < 60
     struck = {op.value["kind"] for op in history_of(directory).events("nemesis", "start")}
