@@ -3,10 +3,10 @@
 Nodes are named ``n1``, ``n2`` ... after their server ids. All calls block until done.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from rumpus.harness.simulated_faults import Machines
 from rumpus.harness.upgrades import Upgrades
@@ -20,12 +20,22 @@ undo them."""
 
 
 Capability = Literal[
-    "kill", "pause", "partition", "upgrade", "delay", "loss", "clock", "stall", "simulation"
+    "kill",
+    "pause",
+    "partition",
+    "upgrade",
+    "delay",
+    "loss",
+    "clock",
+    "stall",
+    "containers",
+    "simulation",
 ]
 """What an ensemble may support and a fault may need. ``kill`` and ``pause``: of server processes.
 ``partition``, ``delay`` and ``loss``: of packets between servers. ``upgrade``: to other versions
 (``harness.upgrades``). ``clock``: ``WallClocks``. ``stall``: of one thread of a client
-(``ClientThreads``). ``simulation``: all of ``harness.simulated_faults``."""
+(``ClientThreads``). ``containers``: ``Containers``. ``simulation``: all of
+``harness.simulated_faults``."""
 
 
 class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program
@@ -53,6 +63,29 @@ class WallClocks(Protocol):
         """By how many seconds a server's wall clock is ahead; None if the server does not say."""
 
 
+class Containers(Protocol):
+    """The containers of real servers, for faults of which an ensemble knows nothing."""
+
+    def run_in_server(self, node: str, command: Sequence[str]) -> None:
+        """Run a command in a server's container, as its user.
+
+        Raises:
+            RuntimeError: the server does not run, or the command failed.
+        """
+
+    def run_in_network(self, node: str, script: str) -> tuple[int, str]:
+        """Run a bash script in a node's network; its exit code, and all that it printed.
+
+        It may be run twice, which must do no harm. It may change the node's network.
+        """
+
+    def limit(self, node: str, **limits: Any) -> None:
+        """Set what a server may use: arguments of the Docker SDK's ``Container.update``."""
+
+    def limits(self, node: str) -> Mapping[str, Any]:
+        """What a server may use, as the engine says it: its ``HostConfig``."""
+
+
 class Ensemble(Protocol):
     """A group of servers that can be run, observed, broken and mended."""
 
@@ -64,6 +97,8 @@ class Ensemble(Protocol):
     """The servers' machines, where faults can be injected into them; None if they are real."""
     clocks: WallClocks | None
     """The servers' wall clocks, where they can be set; else None."""
+    containers: Containers | None
+    """The servers' containers; None if they are simulated."""
     upgrades: Upgrades | None
     """The servers' versions, where they can be changed; None if they cannot."""
 

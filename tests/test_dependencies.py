@@ -1,4 +1,7 @@
-"""Every package that the project needs is chosen on purpose: docs/architecture.md says why."""
+"""Every package that the project needs is chosen on purpose: docs/architecture.md says why.
+
+For other systems docs/systems.md does.
+"""
 
 import re
 import tomllib
@@ -9,10 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NEEDED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
+REASONS = "".join(
+    (ROOT / "docs" / page).read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    for page, heading in (("architecture.md", "Dependencies"), ("systems.md", "Libraries"))
+)
 
 
 @pytest.mark.parametrize("name", [re.split(r"[<>=~\[ ]", each)[0] for each in NEEDED])
 def test_the_page_says_why_a_package_is_needed(name):
-    section = PAGE.partition("\n## Dependencies\n")[2].partition("\n## ")[0]
-    assert re.search(rf"\b{re.escape(name)}\b", section, re.IGNORECASE)
+    assert re.search(rf"\b{re.escape(name)}\b", REASONS, re.IGNORECASE)

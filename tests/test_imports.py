@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.workloads.registry import WORKLOADS
+
 ROOT = Path(__file__).resolve().parent.parent
 DOWNWARD = [
     "rumpus",
@@ -18,9 +20,11 @@ DOWNWARD = [
     "checker",
 ]
 OURS = frozenset(DOWNWARD)
+LIBRARIES = {e.library for each in WORKLOADS.values() for e in each.elsewhere.values()} - {""}
+"""By which recipes speak to servers that are not ZooKeeper's."""
 # What these may import beside the standard library and themselves.
 ALONE = {
-    "recipes": {"kazoo", "redis", "redlock", "etcd3gw", "requests"},
+    "recipes": {"kazoo", *LIBRARIES},
     "checker": {"msgspec", "numpy"},
     "simulation": {"greenlet"},
 }

@@ -15,24 +15,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from docs.generators.marked_page import table_row, with_part
+from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.workloads.registry import WORKLOADS
 
+ELSEWHERE: Final = WORKLOADS["lock"].elsewhere
 LOCKS: Final = (
-    "fair",
-    "validity",
-    "kazoo",
-    "curator-mutex",
-    "curator-semaphore-mutex",
-    "etcd",
-    "etcd-queue",
-    "redis",
-    "redis-py",
-    "redis-sentinel",
-    "redlock",
-    "redlock-py",
-    "redlock-fenced",
-    "redlock-forgetful",
+    *("fair", "validity", "kazoo"),
+    *sorted(name for name, entry in ELSEWHERE.items() if not entry.faulty),
 )
-ALONE: Final = frozenset({"redis", "redis-py"})
+ALONE: Final = frozenset(
+    name for name, entry in ELSEWHERE.items() if SYSTEMS[entry.system].nodes == 1
+)
 """Locks on a single server, which cannot be partitioned."""
 
 FAULTS: Final[Mapping[str, str]] = {

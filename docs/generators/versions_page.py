@@ -2,12 +2,14 @@
 
 ``python -m docs.generators.versions_page docs/versions.md`` performs a run on docker for each
 family and each version, one after the other (one to two hours), and updates the page. ``--keep
-DIR`` leaves the runs there; a run that is there already is not performed again, and what is missing
-after ``--minutes``, or of versions that ``--versions`` leaves out, has an empty cell.
+DIR`` leaves the runs there; a run that is there already is not performed again. What is missing
+after ``--minutes``, or of versions that ``--versions`` leaves out, stays as the page has it; that
+of a new family is empty. So ``--minutes 0`` only brings the rows up to date.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from docs.generators.marked_page import table_row, with_part
@@ -79,11 +82,26 @@ def cell(recipe: str, first: str, result: Mapping[str, Any] | None) -> str:
     return name + str(result["outcome"])
 
 
-def table(obtain: Callable[[str, str, str], Mapping[str, Any] | None]) -> str:
+def cells_of(page: str) -> dict[tuple[str, ...], str]:
+    """What the page has of each family, first recipe and version."""
+    part = page.partition("<!-- versions -->\n")[2].partition("<!-- /versions -->")[0]
+    lines = [re.split(r" ?(?<!\\)\| ?", line)[1:-1] for line in part.split("\n") if line]
+    return {
+        (family, recipe, version): text.replace("\\|", "|")
+        for family, recipe, *texts in lines[2:]
+        for version, text in zip(lines[0][2:], texts, strict=True)
+    }
+
+
+def table(
+    obtain: Callable[[str, str, str], Mapping[str, Any] | None],
+    before: Mapping[tuple[str, ...], str] = MappingProxyType({}),
+) -> str:
     """The table, a row for each family and a column for each version.
 
     Args:
         obtain: the results of a run, given its family, recipe and version; None if there are none.
+        before: what the page has (``cells_of``), for the cells of which there are none.
     """
     rows = [("family", "recipe", *DEBIAN_RELEASES), ("---",) * (2 + len(DEBIAN_RELEASES))]
     for family, workload in WORKLOADS.items():
@@ -95,7 +113,8 @@ def table(obtain: Callable[[str, str, str], Mapping[str, Any] | None]) -> str:
             if result is not None and lacks(result) and family in ELSEWHERE:
                 recipe = ELSEWHERE[family]
                 result = obtain(family, recipe, version)
-            cells.append(cell(recipe, first, result))
+            known = before.get((f"`{family}`", f"`{first}`", version), "")
+            cells.append(cell(recipe, first, result) or known)
         rows.append((f"`{family}`", f"`{first}`", *cells))
     return "".join(f"{table_row(each)}\n" for each in rows)
 
@@ -132,6 +151,7 @@ def main() -> None:
     end = time.monotonic() + 60 * arguments.minutes if arguments.minutes is not None else None
     # Before the runs: a page without these marks must not cost them.
     page = with_part(arguments.page.read_text(), "differences", differences())
+    before = cells_of(page)
     page = with_part(page, "versions", "")
     with tempfile.TemporaryDirectory(prefix="rumpus-versions-") as scratch:
         runs = arguments.keep or Path(scratch)
@@ -148,7 +168,7 @@ def main() -> None:
                     found = results(family, recipe, version, runs)
             return found[-1] if found else None
 
-        whole = table(obtain)
+        whole = table(obtain, before)
     arguments.page.write_text(with_part(page, "versions", whole))
 
 

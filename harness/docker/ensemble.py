@@ -4,10 +4,10 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
@@ -21,6 +21,7 @@ from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import (
     Availability,
     Capability,
+    Containers,
     EnvironmentRefusal,
     Grudge,
     NodeState,
@@ -91,6 +92,7 @@ class DockerEnsemble:
         self._kind = SYSTEMS[system].server(tick_ms)
         self.upgrades = self if system == NODE else None
         self._report = report
+        self.containers: Containers | None = self
         self.clocks: WallClocks | None = self if self._kind.clock_command else None
         self._client: DockerClient | None = None
         self._made = False
@@ -260,13 +262,31 @@ class DockerEnsemble:
         Raises:
             RuntimeError: the server is dead, or its image failed.
         """
-        self._nodes[node].run_in_server([self._kind.clock_command, str(seconds)])
+        self.run_in_server(node, [self._kind.clock_command, str(seconds)])
 
     def clock_error(self, node: str) -> float | None:
         """By how many seconds a server's wall clock is ahead; None if it does not answer."""
         before = time.time()
         shown = self._kind.wall_clock(self._nodes[node].addresses)
         return None if shown is None else shown - (before + time.time()) / 2
+
+    def run_in_server(self, node: str, command: Sequence[str]) -> None:
+        """Run a command in a server's container; raises as `harness.ensemble.Containers`."""
+        self._nodes[node].run_in_server(command)
+
+    def run_in_network(self, node: str, script: str) -> tuple[int, str]:
+        """Run a bash script in a node's network; its exit code, and all that it printed."""
+        return self._nodes[node].run_in_network(script)
+
+    def limit(self, node: str, **limits: Any) -> None:
+        """Set what a server may use."""
+        with refusals(f"setting what {node} may use"):
+            self._nodes[node].limit(**limits)
+
+    def limits(self, node: str) -> Mapping[str, Any]:
+        """What a server may use, as the engine says it."""
+        with refusals(f"looking at {node}"):
+            return self._nodes[node].limits()
 
     def partition(self, grudge: Grudge) -> None:
         """Let each node drop all packets from the nodes that its grudge names.
@@ -383,6 +403,7 @@ class DockerEnsemble:
                 **probe_engine(),
                 "clock": Availability(available=not why, why=why),
                 "stall": Availability(available=False, why=PYTHON_THREADS),
+                "containers": Availability(available=True),
             }
             if self.upgrades is None:
                 why = "these servers are not ZooKeeper's, and only its versions are known"

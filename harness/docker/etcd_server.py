@@ -6,7 +6,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from rumpus.harness.docker.server_kind import Addresses, Answer
+from rumpus.harness.docker.server_kind import Addresses, Answer, System
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
 _PATIENCE_S = 1.0
@@ -77,3 +77,6 @@ class EtcdServer:
             PurePosixPath("/data/etcd/member/wal"): "wal",
             PurePosixPath("/data/events.log"): "data",
         }
+
+
+SYSTEMS = {"etcd": System("a cluster of etcd", 3, EtcdServer)}

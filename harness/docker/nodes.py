@@ -246,6 +246,16 @@ class DockerNode:
             text = said.decode(errors="replace").strip()
             raise RuntimeError(f"{' '.join(command)} failed at {self.name}: {text}")
 
+    def limit(self, **limits: Any) -> None:
+        """Set what the server may use: arguments of ``Container.update``."""
+        self._server.update(**limits)
+
+    def limits(self) -> Mapping[str, Any]:
+        """What the server may use, as the engine says it."""
+        self._server.reload()
+        found: Mapping[str, Any] = self._server.attrs["HostConfig"]
+        return found
+
     def log_tail(self, lines: int) -> str:
         """The last lines that the server printed."""
         return self._server.logs(tail=lines).decode(errors="replace").strip()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from rumpus.harness.docker.server_kind import Addresses, Answer
+from rumpus.harness.docker.server_kind import Addresses, Answer, System
 
 DOWN_MS = 2000
 """After how many milliseconds of silence a Sentinel takes a primary for down."""
@@ -101,3 +101,25 @@ def _found(
     except OSError:
         pass  # the server is dead, paused or cut off
     return None
+
+
+SYSTEMS = {
+    "redis": System("one Redis server", 1, lambda _: RedisServer(replicated=False)),
+    "redis-sentinel": System(
+        "a Redis primary and its replicas, with Sentinels",
+        3,
+        lambda _: RedisServer(replicated=True),
+    ),
+    "redis-independent": System(
+        "Redis servers that know nothing of each other, as Redlock uses them",
+        5,
+        lambda _: RedisServer(replicated=False),
+        independent=True,
+    ),
+    "redis-forgetful": System(
+        "the same, and they keep nothing on disk",
+        5,
+        lambda _: RedisServer(replicated=False, keeps=False),
+        independent=True,
+    ),
+}

@@ -1,9 +1,11 @@
 """What differs from one kind of server to another, where servers run in containers.
 
-A system (``harness.docker.systems``) is a kind of server, and how many of them there are.
+A system is a kind of server, and how many of them there are. A module ``*_server`` of this folder
+declares the systems that are made of its kind as ``SYSTEMS``, by their names.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
@@ -66,3 +68,21 @@ class ServerKind(Protocol):
         Args:
             environment: the container's environment variables, those of its image included.
         """
+
+
+@dataclass(frozen=True)
+class System:
+    """A system under test.
+
+    Args:
+        summary: what it is, in words.
+        nodes: how many servers it has unless told otherwise.
+        server: makes its kind of server, given a tick in milliseconds.
+        independent: whether the servers know nothing of each other, so that a grant takes a
+            majority of them.
+    """
+
+    summary: str
+    nodes: int
+    server: Callable[[int], ServerKind]
+    independent: bool = False

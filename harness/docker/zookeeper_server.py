@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from rumpus.harness import srvr
-from rumpus.harness.docker.server_kind import Addresses, Answer
+from rumpus.harness.docker.server_kind import Addresses, Answer, System
 
 CLIENT_PORT = 2181
 
@@ -82,3 +82,6 @@ class ZooKeeperServer:
             environment.get("ZOO_DATA_LOG_DIR") or "/datalog",
         }
         return {PurePosixPath(place) / "version-2": "version-2" for place in sorted(places)}
+
+
+SYSTEMS = {"zookeeper": System("an ensemble of ZooKeeper", 3, ZooKeeperServer)}

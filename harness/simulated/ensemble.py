@@ -10,6 +10,7 @@ from rumpus.checker.servers.server_truth import TRUE_TIMES
 from rumpus.harness.ensemble import (
     Availability,
     Capability,
+    Containers,
     EnvironmentRefusal,
     Grudge,
     NodeState,
@@ -69,6 +70,7 @@ class SimEnsemble:
         machines = SimMachines(cluster, network)
         self.machines: Machines | None = machines
         self.clocks: WallClocks | None = machines
+        self.containers: Containers | None = None
         self.upgrades: Upgrades | None = None
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network

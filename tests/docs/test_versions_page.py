@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docs.generators.marked_page import with_part
-from docs.generators.versions_page import DEBIAN_RELEASES, cell, differences, table
+from docs.generators.versions_page import DEBIAN_RELEASES, cell, cells_of, differences, table
 from rumpus.workloads.registry import WORKLOADS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
@@ -58,3 +58,12 @@ def test_where_a_recipe_cannot_run_another_one_does():
 
     (row,) = (row for row in table(obtain).splitlines() if row.startswith("| `lock` |"))
     assert row == "| `lock` | `fair` | `kazoo`: valid | valid | valid | valid |"
+
+
+def test_what_was_not_performed_stays_as_it_is_and_a_new_family_has_a_row():
+    before = cells_of(PAGE)
+    assert before["`lock`", "`fair`", "3.4.13"] == "`kazoo`: valid"
+    made = table(lambda *_: None, before)
+    assert with_part(PAGE, "versions", made) == PAGE
+    without = {key: text for key, text in before.items() if key[0] != "`latch`"}
+    assert "\n| `latch` | `tally` |  |  |  |  |\n" in table(lambda *_: None, without)

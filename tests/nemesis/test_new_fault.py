@@ -1,15 +1,19 @@
-"""A class and its entry in the registry are all that a new kind of fault takes."""
+"""A class and its entry in the registry are all that a new kind of fault takes, on docker, too."""
 
+from random import Random
 from typing import Annotated
 
 import pytest
 from msgspec import Meta
 
-from rumpus.nemesis.entry import PlanError
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal
+from rumpus.harness.simulated.ensemble import OFFERED
+from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Draft, FaultOptions
+from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.plan import decode_plan, encode_plan
 from rumpus.nemesis.random_plan import random_plan
-from rumpus.nemesis.registry import FAULTS, effects, probe
+from rumpus.nemesis.registry import FAULTS, availability, effects, make_fault, probe, refuse
 from rumpus.nemesis.server_fault import ServerFault
 from rumpus.nemesis.targets import Targets
 
@@ -46,9 +50,44 @@ class Flap(ServerFault):
             self.context.ensemble.restart(node)
 
 
+class Throttle(ServerFault):
+    """One of real servers only, by what their engine can do with a container."""
+
+    kind = "throttle"
+    summary = "servers get a twentieth of a processor"
+    works_on = "the servers' processors"
+    needs = "containers"
+    usual = False
+    drawn = False
+
+    @property
+    def containers(self):
+        return self.context.ensemble.containers
+
+    def quota(self, node):
+        return max(0, self.containers.limits(node)["CpuQuota"])
+
+    def inject(self):
+        for node in self.chosen:
+            self.containers.limit(node, cpu_period=100_000, cpu_quota=5_000)
+
+    def in_force(self):
+        return self.wait_until_all(self.quota, wanted=5_000, detail="throttled")
+
+    def heal(self):
+        for node in self.chosen:
+            self.containers.limit(node, cpu_quota=-1)
+
+    def healed(self, timeout):
+        if wrong := self.still_wrong(self.quota, 0):
+            return Finding(False, f"still throttled: {wrong}")
+        return super().healed(timeout)
+
+
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setitem(FAULTS, Flap.kind, Flap)
+    for fault in (Flap, Throttle):
+        monkeypatch.setitem(FAULTS, fault.kind, fault)
 
 
 def drawn():
@@ -93,3 +132,22 @@ def test_it_is_in_the_way_of_others_that_work_on_the_same_thing():
     )
     with pytest.raises(PlanError, match="both act on server processes with the same targets"):
         decode_plan(f'{{"version": 1, "entries": [{entries}]}}'.encode(), **RUN)
+
+
+def test_one_of_containers_is_refused_in_the_simulation():
+    assert availability({"containers": Availability(True)}, "docker")["throttle"].available
+    with pytest.raises(EnvironmentRefusal, match="throttle: "):
+        refuse(["throttle"], availability(OFFERED, "sim"))
+
+
+@pytest.mark.docker
+def test_one_of_containers_is_carried_out(ensemble, make_world):
+    world = make_world()
+    entry = Entry(id=1, at=1, kind="throttle", targets=Targets(names=("n2",)), duration=2)
+    world.servers = ensemble
+    fault = make_fault(entry, world.context(), Random(0))
+    fault.choose()
+    fault.inject()
+    assert fault.in_force() == (True, "throttled")
+    fault.heal()
+    assert fault.healed(30).ok

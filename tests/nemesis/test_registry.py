@@ -3,11 +3,13 @@ from typing import get_args
 import pytest
 
 from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal
+from rumpus.harness.simulated.ensemble import OFFERED
 from rumpus.nemesis.registry import (
     EVERYWHERE,
     FAULTS,
     SIMULATED,
     SOUND,
+    availability,
     effects,
     probe,
     require,
@@ -29,9 +31,8 @@ def test_random_plans_are_aimed_at_expiries_and_changes_of_leader():
 def test_kinds_are_usual_where_the_ensemble_offers_what_they_need():
     assert len(EVERYWHERE) == 6
     assert (*EVERYWHERE, "follower-lag") == SIMULATED
-    assert set(FAULTS) - set(SOUND) == {
-        *("file-lie", "reseed", "client-frame", "client-switch", "clock-jump", "rolling-upgrade")
-    }
+    offered = availability(OFFERED, "sim")
+    assert [kind for kind in (*SIMULATED, *SOUND) if not offered[kind].available] == []
     assert {kind for kind, fault in FAULTS.items() if not fault.sound} == {"file-lie"}
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from rumpus.command_line import main
 from rumpus.workloads.registry import WORKLOADS
-from tests.recount.counts import ANY, CONTENDED, COUNTS, NOT_COUNTS, grants
+from tests.own_tests import of_families
+from tests.recount import counts
+from tests.recount.counts import ANY, CONTENDED, NOT_COUNTS, grants
 from tests.recount.faults import faults_of, proven
 from tests.recount.run_files import RunFiles
 
@@ -20,6 +22,14 @@ FULL = "RUMPUS_FULL_CHECKS" in os.environ
 SIMULATED = [("sim", family) for family in WORKLOADS]
 REAL = [("docker", family) for family in (WORKLOADS if FULL else [])]
 FAULTS = "kill,client-kill,client-pause"
+COUNTS = {
+    **counts.COUNTS,
+    **{
+        (family, *key): f
+        for family, own in of_families("RECOUNTS").items()
+        for key, f in own.items()
+    },
+}
 
 
 @pytest.fixture(

@@ -18,8 +18,12 @@ from rumpus.runs.lone_history import judge_history
 from rumpus.usage_error import UsageError
 from rumpus.workloads.registry import WORKLOADS, fitting_workloads
 from tests.harness.generators.dry_run import dry_run, imperfect
+from tests.own_tests import of_families
+from tests.rumpus import lone_histories
 from tests.rumpus.conftest import record, turns
-from tests.rumpus.lone_histories import LONE, Story, counted
+from tests.rumpus.lone_histories import Story, counted
+
+LONE = {**lone_histories.LONE, **of_families("LONE")}
 
 
 def first_record(workload, clients=2):
@@ -71,7 +75,7 @@ def broken(document):
 
 
 def test_every_workload_has_its_pair():
-    assert list(LONE) == list(WORKLOADS)
+    assert LONE.keys() == WORKLOADS.keys()
 
 
 @pytest.mark.parametrize("workload", LONE)

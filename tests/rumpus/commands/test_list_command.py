@@ -4,7 +4,8 @@ import pytest
 
 from rumpus.checker.check import all_kinds
 from rumpus.checker.deciders.registry import MODELS
-from rumpus.nemesis.registry import FAULTS
+from rumpus.harness.simulated.ensemble import OFFERED
+from rumpus.nemesis.registry import FAULTS, availability
 from rumpus.workloads.registry import WORKLOADS
 
 
@@ -32,9 +33,10 @@ def test_the_document_has_every_workload_with_recipes_and_promises(rumpus):
 @pytest.mark.usefixtures("no_engine")
 def test_without_an_engine_faults_are_simulated_and_it_says_why(rumpus):
     faults = listed(rumpus)["faults"]
+    offered = availability(OFFERED, "sim")
     assert [fault["name"] for fault in faults] == list(FAULTS)
     for fault in faults:
-        simulated = fault["name"] != "rolling-upgrade"
+        simulated = offered[fault["name"]].available
         assert fault["available"] == {"docker": False, "sim": simulated}
         assert "no Docker engine answers" in fault["why"]["docker"]
         assert bool(fault["why"]["sim"]) != simulated

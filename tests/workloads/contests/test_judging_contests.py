@@ -10,6 +10,7 @@ from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
 from rumpus.recipes.promises import Promises
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
+from tests.own_tests import of_families
 
 
 def node(number):
@@ -268,6 +269,7 @@ LONG_CALLS = {
     "jobs": ("claim", {}),
     "watch": ("await", {"key": "a0", "version": 1}),
     "chubby": ("acquire", {"mode": "write"}),
+    **of_families("LONG_CALL"),
 }
 
 

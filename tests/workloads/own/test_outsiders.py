@@ -112,6 +112,12 @@ WRONG = [
     ("ephemeral", faulty_znodes.PersistentNodes, "lingering-ephemeral"),
     ("znode", faulty_znodes.UnguardedZnodes, "unauthorised-access"),
 ]
+# Of the other families the first recipe and the first mutant, as if they were somebody else's.
+for family in WORKLOADS.keys() - {family for family, *_ in SOUND}:
+    first, *others = WORKLOADS[family].catalogue.values()
+    wrong = next(each for each in others if each.faulty)
+    SOUND.append((family, first.recipe, KILLED))
+    WRONG.append((family, wrong.recipe, min(wrong.expected)))
 FLAWED_OF_KAZOO = [
     ("lock", lock.Lock),
     ("semaphore", lock.Semaphore),
