@@ -6,7 +6,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from rumpus.harness.docker.server_kind import Addresses, Answer, System
+from rumpus.checker.servers.lease_log import leases_of_etcd
+from rumpus.harness.docker.server_kind import Addresses, Answer, LeaseLog, System
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
 _PATIENCE_S = 1.0
@@ -23,6 +24,7 @@ class EtcdServer:
     ports: ClassVar[Mapping[str, int]] = {"": CLIENT_PORT}
     elects = True
     clock_command = ""
+    lease_log = LeaseLog("data/events.log", leases_of_etcd, everywhere=True)
 
     def __init__(self, tick_ms: int) -> None:
         self._heartbeat_ms = tick_ms // 5

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from rumpus.harness.docker.server_kind import Addresses, Answer, System
+from rumpus.checker.servers.lease_log import leases_of_redis
+from rumpus.harness.docker.server_kind import Addresses, Answer, LeaseLog, System
 
 DOWN_MS = 2000
 """After how many milliseconds of silence a Sentinel takes a primary for down."""
@@ -36,6 +37,7 @@ class RedisServer:
 
     image = "redis"
     clock_command = "set-clock.sh"
+    lease_log = LeaseLog("data/monitor.log", leases_of_redis)
 
     def __init__(self, *, replicated: bool, keeps: bool = True) -> None:
         self.ports: Mapping[str, int] = {"": 6379} | ({"sentinel": 26379} if replicated else {})

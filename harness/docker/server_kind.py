@@ -6,8 +6,10 @@ declares the systems that are made of its kind as ``SYSTEMS``, by their names.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
+
+from rumpus.checker.servers.lease_log import Lease
 
 Addresses = Sequence[tuple[str, int]]
 """Host and port of each of a node's ports, in the order of ``ServerKind.ports``."""
@@ -23,6 +25,19 @@ class Answer(NamedTuple):
     serves: bool
     leads: bool = False
     rank: int = 0
+
+
+class LeaseLog(NamedTuple):
+    """Which of a server's files tells of leases.
+
+    ``place``: the file, in the node's folder of a run. ``read``: reads it; raises OSError and
+    ValueError. ``everywhere``: whether what ends, ends on all servers, so that those which lag or
+    were dead learn it later.
+    """
+
+    place: str
+    read: Callable[[Path], list[Lease]]
+    everywhere: bool = False
 
 
 class ServerKind(Protocol):
@@ -46,6 +61,10 @@ class ServerKind(Protocol):
 
         Its argument is by how many whole seconds the clock is to be ahead of the host's.
         """
+
+    @property
+    def lease_log(self) -> LeaseLog | None:
+        """The file that tells of leases; None if none does."""
 
     def wall_clock(self, addresses: Addresses) -> float | None:
         """What a server's wall clock shows, in seconds; None if it does not answer."""

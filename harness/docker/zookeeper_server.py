@@ -30,6 +30,7 @@ class ZooKeeperServer:
     ports: ClassVar[Mapping[str, int]] = {"": CLIENT_PORT}
     elects = True
     clock_command = ""
+    lease_log = None
 
     def __init__(self, tick_ms: int) -> None:
         self._tick_ms = tick_ms

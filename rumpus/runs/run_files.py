@@ -1,13 +1,12 @@
 """Reads a run's directory: everything that a verdict rests on, and what of it cannot be read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
 from rumpus.checker.history import History
-from rumpus.checker.servers.lease_log import Lease, leases_of_etcd, leases_of_redis
 from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
 from rumpus.checker.servers.txnlog import Known
@@ -21,14 +20,11 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
 
+if TYPE_CHECKING:
+    from rumpus.checker.servers.lease_log import Lease
+
 _LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-
-_LOGS: Final[Mapping[str, tuple[str, Callable[[Path], list[Lease]]]]] = {
-    "redis": ("monitor.log", leases_of_redis),
-    "etcd": ("events.log", leases_of_etcd),
-}
-"""Image of the servers -> the log that tells of leases, and what reads it."""
 
 
 class RunFiles(NamedTuple):
@@ -124,19 +120,21 @@ def _server_leases(run: RunDirectory, record: RunRecord) -> tuple[ServerView | N
     Also what cannot be read, in words.
     """
     system = SYSTEMS.get(record.system)
-    if system is None or not record.clock_anchors:
+    log = None if system is None else system.server(record.tick_ms).lease_log
+    if system is None or log is None or not record.clock_anchors:
         return None, []
-    name, read = _LOGS[system.server(record.tick_ms).image]
     servers: list[Sequence[Lease]] = []
     unread = []
     for directory in sorted(run.nodes.glob("*/")):
         try:
-            servers.append(read(directory / "data" / name))
+            servers.append(log.read(directory / log.place))
         except (ValueError, OSError) as error:
-            unread.append(f"{name} of {in_utf8(Path(directory.name))} cannot be read: {error}")
+            unread.append(
+                f"{Path(log.place).name} of {in_utf8(Path(directory.name))} cannot be read: {error}"
+            )
     if not servers:
         return None, unread
     quorum = record.nodes // 2 + 1 if system.independent else 1
-    if read is leases_of_etcd:
-        quorum = record.nodes  # what ends, ends everywhere; who lags or was dead learns it later
+    if log.everywhere:
+        quorum = record.nodes
     return lease_view(servers, record.wall_clock(), quorum=quorum), unread
