@@ -22,9 +22,10 @@ process   what
 nemesis   ``invoke``/``info`` pairs around each action. ``f`` is ``start`` or ``stop``,
           ``value`` has ``id`` (one per fault), ``kind``, ``targets``, and in the ``info``
           record ``verified`` and ``detail``
-session   ``f`` is ``connected``, ``suspended``, ``lost``, ``believes``, ``doubts``,
-          ``started`` or ``exited``; ``value`` has ``client``, ``process`` and, where there
-          is one, ``session`` (a hex string)
+session   ``f`` is ``connected``, ``suspended``, ``lost``, ``closed``, ``believes``,
+          ``doubts``, ``paused``, ``resumed``, ``started`` or ``exited``; ``value`` has
+          ``client``, ``process`` and, where there is one, ``session`` (a hex string), ``at``
+          (the recipe's line) and ``until`` (the end of a belief)
 witness   ``f`` is ``act``: an action on the protected resource, in the order in which the
           resource saw them; ``value`` has ``client``, ``process``, ``token``, ``order``,
           ``accepted``

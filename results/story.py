@@ -13,10 +13,10 @@ The story goes backwards from an anomaly along its causes:
   learned it; when their processes stood still; at which line of the recipe a client stood then;
 - the faults that touched one of these clients, or a server while one of them was cut off.
 
-Of more lines than ``MOST_LINES`` those of the least weight are told, and of equal ones those that
-are nearest to the anomaly. The least weight has a znode that stood all the time, for example the
-one that everybody waits for in a deadlock; then come changes by clients that the anomaly does not
-name.
+Each line has a rank. Of more lines than ``MOST_LINES`` those of the first ranks are told, and of
+one rank those that are nearest to the anomaly; all in order of time. First is a znode that stood
+all the time, for example the one that everybody waits for in a deadlock; then come changes by
+clients that the anomaly does not name.
 """
 
 import re
@@ -66,8 +66,8 @@ _SAID_OF_SESSIONS: Final = {
     "doubts": "no longer believes that it holds",
     "closed": "closes its session",
 }
-_WEIGHTS: Final = {"paused": 1, "exited": 1, "lost": 1, "doubts": 2, "believes": 2, "resumed": 2}
-"""What is recorded of a client: the lowest is told first."""
+_RANKS: Final = {"paused": 1, "exited": 1, "lost": 1, "doubts": 2, "believes": 2, "resumed": 2}
+"""The ranks of what is recorded of a client."""
 
 _HOW: Final = {
     "created": "creates {kind} {name}",
@@ -92,7 +92,7 @@ _LEAST_WORD: Final = 2
 
 class _Event(NamedTuple):
     time: int
-    weight: int
+    rank: int
     words: str
 
 
@@ -114,7 +114,7 @@ def story(timeline: Timeline, verdict: Verdict) -> list[str]:
 def story_of(timeline: Timeline, anomaly: Anomaly) -> list[str]:
     """What an anomaly is, and what led to it, in at most ``MOST_LINES`` lines more."""
     teller = _Teller(timeline, anomaly)
-    near = sorted(set(teller.events()), key=lambda each: (each.weight, teller.distance(each.time)))
+    near = sorted(set(teller.events()), key=lambda each: (each.rank, teller.distance(each.time)))
     chosen = sorted(near[:MOST_LINES])
     origin = timeline.history.start
     return [
@@ -162,10 +162,10 @@ class _Teller:
         """Everything that belongs to the anomaly, in any order."""
         changes = sorted(
             map(self._of_change, self._changes),
-            key=lambda each: (each.weight, self.distance(each.time)),
+            key=lambda each: (each.rank, self.distance(each.time)),
         )
         for number, each in enumerate(changes):
-            yield each._replace(weight=each.weight + 2 * (number >= MOST_CHANGES))
+            yield each._replace(rank=each.rank + 2 * (number >= MOST_CHANGES))
         for call in self._calls:
             if len(self._calls) > MOST_CALLS:
                 yield self._in_short(call)
@@ -300,14 +300,14 @@ class _Teller:
         own = change.owner == change.session or change.how in ("created", "written")
         strange = change.client not in self._anomaly.clients or not own
         if change in self._standing:
-            weight = -1
+            rank = -1
         else:
-            weight = 0 if strange else 2 if change.how in ("created", "written") else 1
+            rank = 0 if strange else 2 if change.how in ("created", "written") else 1
         if change.how in ("reaped", "unlogged"):
             return _Event(change.time, 0, f"servers: node {what}")
         call = change.call
         inside = "" if call is None else f", in its {call.invoke.f}"
-        return _Event(change.time, weight, f"{who} {what}{inside}")
+        return _Event(change.time, rank, f"{who} {what}{inside}")
 
     def _of_call(self, call: Operation) -> Iterator[_Event]:
         invoke, done = call
@@ -344,11 +344,11 @@ class _Teller:
                 and op.f in _SAID_OF_SESSIONS
                 and self._since <= op.time <= self._until
             ):
-                weight = 1 if op.index in cited else _WEIGHTS.get(op.f, 3)
+                rank = 1 if op.index in cited else _RANKS.get(op.f, 3)
                 if op.index in ends:
-                    weight = 0
+                    rank = 0
                 line = f", at {op.value['at']}" if op.value.get("at") else ""
-                yield _Event(op.time, weight, f"c{client} {_SAID_OF_SESSIONS[op.f]}{line}")
+                yield _Event(op.time, rank, f"c{client} {_SAID_OF_SESSIONS[op.f]}{line}")
         acts = [op for op in history.events("witness") if op.index in cited]
         for op in (*acts[:1], *acts[-1:]):
             yield _Event(op.time, 1, f"c{op.value['client']} acts on the resource")
@@ -397,8 +397,8 @@ class _Teller:
             name = f"{fault.kind} {', '.join(fault.targets)}".strip()
             how = f" ({fault.how})" if fault.how else ""
             hit = {f"c{client}" for client in self._named_clients}
-            weight = 1 if hit.isdisjoint(fault.targets) else 0
-            yield _Event(fault.in_force or fault.begun, weight, f"fault: {name}{how}")
+            rank = 1 if hit.isdisjoint(fault.targets) else 0
+            yield _Event(fault.in_force or fault.begun, rank, f"fault: {name}{how}")
             if fault.ended is not None and fault.ended <= self._until:
                 yield _Event(fault.ended, 3, f"healed: {name}")
 

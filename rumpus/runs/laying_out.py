@@ -83,7 +83,7 @@ def lay_out(files: RunFiles, workload: Workload) -> tuple[Timeline, list[CheckRe
         promises=Promises(prevents=frozenset()) if damaged else promises,
         truth=None if found.logs else files.truth,
         clock=clock,
-        leases=None if found.clock else files.leases,
+        leases=None if found.clock or found.logs else files.leases,
         line=record.line,
         path=workload.path,
         session_timeout=record.session_timeout,
@@ -162,7 +162,16 @@ def _held_to(
         f"({', '.join(words) or 'the same anomalies, but other further promises'}): check it "
         "with the rumpus that made it"
     )
-    both = replace(promises, prevents=here & told)
+    ours = kind.promises
+    bounds = [each for each in (promises.wakeups, ours.wakeups) if each is not None]
+    both = replace(
+        promises,
+        prevents=here & told,
+        wakeups=max(bounds) if len(bounds) == 2 else None,
+        tokens=promises.tokens and ours.tokens,
+        fenced=promises.fenced and ours.fenced,
+        lock_delay=min(promises.lock_delay, ours.lock_delay),
+    )
     return both, [CheckResult(name="promises", unknown=[what])]
 
 

@@ -134,6 +134,7 @@ def _server_leases(run: RunDirectory, record: RunRecord) -> tuple[ServerView | N
             )
     if not servers:
         return None, unread
+    # Servers that know nothing of each other grant by majority; of others, any one may tell first.
     quorum = record.nodes // 2 + 1 if system.independent else 1
     if log.everywhere:
         quorum = record.nodes

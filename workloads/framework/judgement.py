@@ -127,7 +127,7 @@ def judge_timeline(
     leave_undecided(timeline, checks, promised)
     verdict = judge(checks, promised, strict=timeline.strict)
     made = workload.catalogue.get(recipe)
-    if workload.plain and made is not None and not made.faulty:
+    if workload.plain and made is not None and not getattr(made, "faulty", False):
         verdict.blamed = "servers"
     per_release = verdict.stats("herd").get("per_release")
     verdict.measures = measure(timeline, per_release=per_release)

@@ -2,22 +2,19 @@
 
 import sys
 
-import kazoo.client
-import kazoo.recipe.counter
 import pytest
 
 from rumpus.harness.clients.standing import standing
-from rumpus.recipes.contests import interfaces
-from rumpus.recipes.requests import retries
 
-OWN = "/home/ada/project/my_lock.py"
+OWN = "mylock", "/home/ada/kazoo/my_lock.py"
+LIBRARY = "/venv/lib/python3.11/site-packages"
 
 
-def stack(*files):
-    """The innermost of frames in functions of these files, each called by the one before."""
+def stack(*modules):
+    """The innermost of frames in functions of these modules, each called by the one before."""
     call = sys._getframe
-    for file in reversed(files):
-        names = {"then": call}
+    for module, file in reversed(modules):
+        names = {"then": call, "__name__": module}
         exec(compile("\ndef acquire():\n    return then()", file, "exec"), names)
         call = names["acquire"]
     return call()
@@ -25,15 +22,30 @@ def stack(*files):
 
 @pytest.mark.parametrize(
     "inner",
-    [kazoo.client.__file__, sys.modules["threading"].__file__, retries.__file__, "<string>"],
+    [
+        ("kazoo.client", f"{LIBRARY}/kazoo/client.py"),
+        ("kazoo.client", "/home/ada/checkout/kazoo/client.py"),
+        ("redis.connection", f"{LIBRARY}/redis/connection.py"),
+        ("gevent.hub", f"{LIBRARY}/gevent/hub.py"),
+        ("threading", sys.modules["threading"].__file__),
+        ("rumpus.recipes.requests.retries", "/home/ada/rumpus/recipes/requests/retries.py"),
+        ("rumpus.harness.clients.home", "/home/ada/rumpus/harness/clients/home.py"),
+        ("made", "<string>"),
+    ],
 )
 def test_what_a_recipe_calls_is_not_its_own(inner):
     assert standing(stack(OWN, inner)) == "my_lock.py:3 in acquire"
 
 
-@pytest.mark.parametrize("file", [kazoo.recipe.counter.__file__, interfaces.__file__])
-def test_recipes_of_kazoo_and_of_rumpus_are_told_by_their_own_lines(file):
-    assert standing(stack(OWN, file)) == f"{file.rpartition('/')[2]}:3 in acquire"
+@pytest.mark.parametrize(
+    "module",
+    [
+        ("kazoo.recipe.lock", f"{LIBRARY}/kazoo/recipe/lock.py"),
+        ("rumpus.recipes.contests.contest", f"{LIBRARY}/rumpus/recipes/contests/contest.py"),
+    ],
+)
+def test_recipes_of_kazoo_and_of_rumpus_are_told_by_their_own_lines(module):
+    assert standing(stack(OWN, module)) == f"{module[1].rpartition('/')[2]}:3 in acquire"
 
 
 def test_a_stack_without_a_recipe_stands_nowhere():
