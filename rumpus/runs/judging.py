@@ -138,7 +138,6 @@ def judge_laid_out(
     if lacking := unimplemented(timeline.history):
         timeline = replace(timeline, promises=Promises(prevents=frozenset()), strict=False)
         questions = [*questions, CheckResult(name="requests", unknown=[lacking])]
-    timeline = workload.lay_out(timeline)
     try:
         return timeline, judge_timeline(timeline, workload, recipe, questions)
     except WrongOperations as error:  # each value is right, but they do not fit together

@@ -99,7 +99,7 @@ def lay_out(files: RunFiles, workload: Workload) -> tuple[Timeline, list[CheckRe
         damaged=damaged,
         foreign=record.system != ZOOKEEPER,
     )
-    return timeline, [
+    return workload.lay_out(timeline), [
         *_of_evidence(files, found),
         *differing,
         *(_questions_of_end(history) if said is not None or not run.bare else ()),

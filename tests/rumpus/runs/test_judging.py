@@ -32,7 +32,7 @@ def judged(monkeypatch):
             promises=Promises(prevents=frozenset({kind})),
             **evidence,
         )
-        return judge_laid_out(Path("history.jsonl"), LOCK, "fair", told)[1]
+        return judge_laid_out(Path("history.jsonl"), LOCK, "fair", LOCK.lay_out(told))[1]
 
     return judge_it
 
