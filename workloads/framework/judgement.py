@@ -43,8 +43,8 @@ class Family(Protocol):
     def has_own_needs(self) -> bool:
         """Whether a class of another repository says what must have happened: then nothing else."""
 
-    def is_own_check(self, check: Check) -> bool:
-        """Whether a check is a function of another repository."""
+    def is_own_check(self, check: Any) -> bool:
+        """Whether a check, or a class, is one of another repository."""
 
 
 OF_SERVERS = frozenset(
@@ -141,7 +141,9 @@ def _open_questions(
     found = []
     kinds = [kind for each in judged for kind in declaration(each).finds]
     sought = {*workload.anomalies, *(kind.name for kind in kinds)}
-    if unsought := timeline.promises.prevents - sought:
+    unsought = timeline.promises.prevents - sought
+    # Recipes of another repository's workload promise all there is, unless they say otherwise.
+    if unsought and not workload.is_own_check(type(workload)):
         what = f"{', '.join(sorted(unsought))}: promised, and no check of this family looks for it"
         found.append(CheckResult(name="promises", unjudged=[what]))
     untold = {kind.name for kind in kinds if kind.logs} & timeline.promises.prevents

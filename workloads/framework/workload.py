@@ -425,8 +425,8 @@ class Workload(ABC):
         return any("needs" in vars(each) and is_own(each) for each in type(self).__mro__)
 
     @staticmethod
-    def is_own_check(check: Check) -> bool:
-        """Whether a check is a function of another repository."""
+    def is_own_check(check: Any) -> bool:
+        """Whether a check, or a class, is one of another repository."""
         return is_own(check)
 
 
