@@ -255,8 +255,7 @@ class Driver:
 
     def _cut(self) -> int:
         """The clients whose links are cut now, as a set of threads (``generator.Context``)."""
-        afflicted = self._links.afflicted
-        return sum(1 << client for client in range(self._pool.count) if afflicted(client))
+        return sum(1 << client for client in self._links.afflicted())
 
     def _dispatch(self, what: Dispatch) -> None:
         if what.thread == NEMESIS:

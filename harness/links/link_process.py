@@ -172,9 +172,9 @@ class ProcessLinks:
             self._afflicted.clear()
         self._call(None, "heal", client)
 
-    def afflicted(self, client: int) -> bool:
-        """Whether a client's links are cut, not counting ``lost-reply``."""
-        return client in self._afflicted
+    def afflicted(self) -> frozenset[int]:
+        """The clients whose links are cut, not counting ``lost-reply``."""
+        return frozenset(self._afflicted)
 
     def in_force(self, client: int) -> dict[str, str]:
         """The cuts on a client's links, node -> how."""

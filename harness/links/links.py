@@ -5,6 +5,7 @@ Breaking a client's links is how a client is partitioned, without any privilege.
 """
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Literal, Protocol
 
 import msgspec
@@ -111,8 +112,8 @@ class Links(Protocol):
         Bytes that vanished stay lost: every connection that swallowed bytes is reset.
         """
 
-    def afflicted(self, client: int) -> bool:
-        """Whether a client's links are cut, or about to be, not counting ``lost-reply``.
+    def afflicted(self) -> AbstractSet[int]:
+        """The clients whose links are cut, or about to be, not counting ``lost-reply``.
 
         Answered at once, without asking the links themselves.
         """

@@ -269,9 +269,9 @@ class SimLinks:
                 self._mend(link)
             self.delay(number, 0)
 
-    def afflicted(self, client: int) -> bool:
-        """Whether a client's links are cut, not counting ``lost-reply``."""
-        return client in self._afflicted
+    def afflicted(self) -> frozenset[int]:
+        """The clients whose links are cut, not counting ``lost-reply``."""
+        return frozenset(self._afflicted)
 
     def in_force(self, client: int) -> dict[str, str]:
         """The cuts on a client's links, node -> how."""

@@ -8,7 +8,7 @@ import pytest
 
 from docs.generators import claims
 from docs.generators.claims import CLAIMS, CONFIRMED, REFUTED, SOURCES
-from docs.generators.claims_page import perform, rows, with_table
+from docs.generators.claims_page import measure, rows, with_table
 from rumpus.command_line import make_parser
 from rumpus.workloads.registry import find_workload
 
@@ -133,7 +133,7 @@ def test_each_measure_can_refute_its_claim(read, runs, holds):
 
 def test_no_claim_rests_on_a_run_that_is_not_valid():
     with pytest.raises(RuntimeError, match="violation, so no claim can rest on it"):
-        perform("run lock --recipe no-recheck --clients 5 --time-limit 12 --ensemble sim --seed 1")
+        measure("run lock --recipe no-recheck --clients 5 --time-limit 12 --ensemble sim --seed 1")
 
 
 def test_a_command_of_several_claims_is_run_once_and_the_rest_of_the_page_stays():
@@ -155,6 +155,6 @@ def test_a_command_of_several_claims_is_run_once_and_the_rest_of_the_page_stays(
 @pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs the claims")
 @pytest.mark.timeout(3600)
 def test_the_table_is_what_the_commands_measure():
-    assert with_table(PAGE, rows(CLAIMS, perform)) == PAGE, (
+    assert with_table(PAGE, rows(CLAIMS, measure)) == PAGE, (
         "python -m docs.generators.claims_page docs/claims.md"
     )

@@ -36,8 +36,8 @@ class NoLinks:
     def watch_events(self):
         return []
 
-    def afflicted(self, _client):
-        return False
+    def afflicted(self):
+        return frozenset()
 
 
 class Lanes:

@@ -53,7 +53,7 @@ def no_links(_addresses, _clients):
         close=lambda: None,
         hosts=lambda _client: "",
         watch_events=list,
-        afflicted=lambda _client: False,
+        afflicted=frozenset,
         requests=lambda _client: {},
         shown=lambda _client: 0,
         unimplemented=lambda _client: False,

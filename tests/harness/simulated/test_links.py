@@ -176,7 +176,7 @@ def test_what_is_cut_at_a_frame_lets_nothing_behind_it_pass(wires):
     client.sendall(request(1, ASK) + request(2, DELETE))
     assert wires.read(server, len(request(1, ASK))) == request(1, ASK)
     assert server.quiet()
-    assert wires.links.afflicted(0)
+    assert wires.links.afflicted() == {0}
 
 
 def test_healing_takes_triggers_at_frames_away(wires):
