@@ -11,6 +11,7 @@ import msgspec
 
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome
 from rumpus.nemesis.plan import FaultPlan
+from rumpus.results.figures import figures
 from rumpus.results.fingerprint import Fingerprint, fingerprint
 from rumpus.results.record import RunRecord
 from rumpus.results.signatures import signatures
@@ -84,6 +85,7 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
         versions: of the software that was used.
         settings: what was run, with what the seed has drawn (`RunSettings.swarm`).
         signatures: the transitions that clients went through (`rumpus.results.signatures`).
+        figures: what was measured (`rumpus.results.figures`).
     """
 
     outcome: Outcome
@@ -99,6 +101,7 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     settings: RunSettings
     signatures: frozenset[int] = frozenset()
+    figures: dict[str, float] = {}
 
     def find(self, wanted: Fingerprint, *, promised: bool) -> Seen | None:
         """The anomaly of this kind that is most like the wanted one; None if there is none."""
@@ -158,6 +161,7 @@ def outcome_of(
         versions=dict(record.versions),
         settings=_settled(settings, record),
         signatures=signatures(timeline),
+        figures=figures(timeline, verdict.measures),
     )
 
 
