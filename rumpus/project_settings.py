@@ -128,9 +128,9 @@ def _settings(file: Path, raw: Any) -> ProjectSettings:
         models=table.models,
         private=table.private,
         shared=table.shared,
-        defaults=_defaults(file, f"{TABLE}.defaults", common),
+        defaults=read_options(file, f"{TABLE}.defaults", common),
         by_workload={
-            name: _defaults(file, f"{TABLE}.defaults.{name}", value)
+            name: read_options(file, f"{TABLE}.defaults.{name}", value)
             for name, value in of_each.items()
         },
     )
@@ -160,8 +160,17 @@ def _check_reference(settings: ProjectSettings, key: str, reference: Any) -> Non
         raise settings.refused(key, f"{reference!r} is not written like package.module:Name")
 
 
-def _defaults(file: Path, key: str, raw: Any) -> dict[str, Any]:
-    """Defaults, by the options' names."""
+def read_options(file: Path, key: str, raw: Any) -> dict[str, Any]:
+    """Options of runs that a file gives, by their names.
+
+    Args:
+        file: for errors, as is ``key``.
+        key: where in the file they stand.
+        raw: the table.
+
+    Raises:
+        UsageError: one is unknown, or has a wrong value.
+    """
     known = {each.key: each for each in TRIAL_OPTIONS.values() if each.option.in_project}
     given = _converted(file, key, raw, dict[str, Any])
     if unknown := sorted(given.keys() - known.keys()):

@@ -5,6 +5,7 @@ a failure. A check without an answer, and a run in which too little happened, ar
 not pass, and do not say that the recipe is wrong.
 """
 
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from rumpus.checker.history import History
@@ -34,18 +35,24 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
         ET.SubElement(properties, "property", name=f"version.{name}", value=version)
     for check in verdict.checks:
         _add_check(suite, name, check, record)
-    for outcome, plural in (("failure", "failures"), ("error", "errors")):
-        suite.set(plural, str(len(suite.findall(f"testcase/{outcome}"))))
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    suite.set("skipped", "0")
     lines = [headline(verdict), *remarks(verdict, history)]
     lines.append(f"run again: {record.command_line()}")
     ET.SubElement(suite, "system-out").text = "\n".join(lines)
-    suites = ET.Element("testsuites")
-    suites.append(suite)
-    ET.indent(suites)
+    return document_of([suite])
+
+
+def document_of(suites: Sequence[ET.Element]) -> bytes:
+    """The document of some test suites, whose cases are counted."""
+    root = ET.Element("testsuites")
+    for suite in suites:
+        for outcome, plural in (("failure", "failures"), ("error", "errors")):
+            suite.set(plural, str(len(suite.findall(f"testcase/{outcome}"))))
+        suite.set("tests", str(len(suite.findall("testcase"))))
+        suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+        root.append(suite)
+    ET.indent(root)
     # XML 1.0 cannot contain most control characters, not even escaped.
-    return _DECLARATION + escaped_lines(ET.tostring(suites, encoding="unicode")).encode() + b"\n"
+    return _DECLARATION + escaped_lines(ET.tostring(root, encoding="unicode")).encode() + b"\n"
 
 
 def _add_check(suite: ET.Element, name: str, check: CheckResult, record: RunRecord) -> None:

@@ -5,6 +5,7 @@ can begin before or after each of them, and nowhere else, as far as the clients'
 concerned. All these runs begin alike, so they are branches of one run.
 """
 
+import math
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -15,10 +16,15 @@ from typing import Any, Final
 
 import msgspec
 
-from rumpus.campaigns.branch_task import BranchOutcome, BranchTask, submit_branches
+from rumpus.campaigns.branch_task import (
+    BranchOutcome,
+    BranchTask,
+    perform_branches,
+    submit_branches,
+)
 from rumpus.harness.simulated_faults import SWITCH, FrameSeen
 from rumpus.nemesis.client_frame import FRAME_MODES
-from rumpus.nemesis.client_switch import HOLD_MS, SWITCHES
+from rumpus.nemesis.client_switch import CORNER_MODES, HOLD_MS, SWITCHES
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
@@ -176,7 +182,7 @@ class Corners:
         self.frames = len(base.branch.frames) - self.switches
         if SWITCHES not in self._modes:
             self.switches = 0
-        singles = [(place,) for place in self._places(base.branch.frames)]
+        singles = [(place,) for place in places(base.branch.frames, self._modes)]
         self.total = 1 + len(singles)
         yield base
         reached = []
@@ -190,21 +196,12 @@ class Corners:
         for corners in self._performed(pairs):
             yield from corners
 
-    def _places(self, frames: Sequence[FrameSeen]) -> Iterator[Place]:
-        counts: Counter[tuple[int, bool]] = Counter()
-        for frame in frames:
-            switch = frame.what == SWITCH
-            counts[frame.client, switch] += 1
-            for mode in self._modes:
-                if (mode == SWITCHES) == switch:
-                    yield Place(frame.client, counts[frame.client, switch], frame.what, mode)
-
     def _after(self, corner: Corner) -> Iterator[Place]:
         """Places after the one of a corner, in its own run."""
         (first,) = corner.places
         seen: dict[int, int] = {}
         struck = False
-        for place in self._places(corner.branch.frames):
+        for place in places(corner.branch.frames, self._modes):
             if struck and place != first:
                 seen[place.client] = seen.get(place.client, 0) + 1
                 if seen[place.client] <= MOST_FRAMES * len(self._modes):
@@ -244,10 +241,60 @@ class Corners:
                 future.cancel()
 
 
+def places(frames: Sequence[FrameSeen], modes: Sequence[str]) -> Iterator[Place]:
+    """The places at which a fault can begin in a run with these frames."""
+    counts: Counter[tuple[int, bool]] = Counter()
+    for frame in frames:
+        switch = frame.what == SWITCH
+        counts[frame.client, switch] += 1
+        for mode in modes:
+            if (mode == SWITCHES) == switch:
+                yield Place(frame.client, counts[frame.client, switch], frame.what, mode)
+
+
 def _plan(places: Sequence[Place], duration: float) -> FaultPlan:
     entries = [entry for place in places for entry in place.entries(duration)]
     numbered = [msgspec.structs.replace(e, id=number) for number, e in enumerate(entries, 1)]
     return FaultPlan(version=1, entries=tuple(numbered))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CornersTask:
+    """Some corners of a small run.
+
+    Attributes:
+        settings: what to run (``SCOPE``).
+        number: which corners: the first ones for 0, the next ones for 1, and so on, round about.
+        modes: some of ``CORNER_MODES``.
+        operations: how many operations of each client are covered.
+    """
+
+    settings: RunSettings
+    number: int
+    modes: Sequence[str] = CORNER_MODES
+    operations: int = 3
+
+
+def perform_corners(task: CornersTask) -> list[BranchOutcome]:
+    """Perform the run without faults, to see where its corners are, and then some of these.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    settings = task.settings
+    together = BranchTask(
+        settings=settings, plan=EMPTY, branches=(Branch(0.0, EMPTY),), operations=task.operations
+    )
+    base = perform_branches(together)
+    found = list(places(base[0].frames, task.modes))
+    if not found:
+        return base
+    first = task.number % math.ceil(len(found) / AT_ONCE) * AT_ONCE
+    some = found[first : first + AT_ONCE]
+    plans = [_plan([place], settings.time_limit - SPARE_S) for place in some]
+    return base + perform_branches(
+        replace(together, branches=tuple(Branch(0.0, plan) for plan in plans))
+    )
 
 
 def small_settings(settings: RunSettings) -> RunSettings:

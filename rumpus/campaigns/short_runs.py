@@ -117,10 +117,16 @@ def submit(executor: Executor, task: ShortRunsTask) -> Underway[Sequence[ShortRu
 
     The attempt of a run that has ended its process says no more than that: perform its task alone.
     """
-    return Underway(executor, _perform_apart, task, surroundings())
+    return Underway(executor, perform_short_runs_apart, task, surroundings())
 
 
-def _perform_apart(task: ShortRunsTask, where: Surroundings) -> Sequence[ShortRun]:
+def perform_short_runs_apart(task: ShortRunsTask, where: Surroundings) -> Sequence[ShortRun]:
+    """Perform the runs in this thread's process.
+
+    Args:
+        task: the runs.
+        where: where modules and files are found.
+    """
     try:
         return call_apart(where, perform, task)
     except ProcessEndedError as error:

@@ -252,13 +252,16 @@ class Underway(Generic[R]):
         executor: makes it.
         function: of a module.
         arguments: its arguments.
+
+    Attributes:
+        future: of the call; its result is that of ``result`` unless the executor has lost it.
     """
 
     def __init__(
         self, executor: Executor, function: Callable[..., R], /, *arguments: object
     ) -> None:
         self._function, self._arguments = function, arguments
-        self._future: Future[R] = executor.submit(function, *arguments)
+        self.future: Future[R] = executor.submit(function, *arguments)
 
     def result(self) -> R:
         """What it returns; waits for that.
@@ -270,7 +273,7 @@ class Underway(Generic[R]):
             EnvironmentRefusal: the executor has given up, or has been lost.
         """
         try:
-            return self._future.result()
+            return self.future.result()
         except CancelledError as error:
             raise EnvironmentRefusal(
                 "whoever performs the runs has gone: is the cluster still there?"
@@ -283,11 +286,11 @@ class Underway(Generic[R]):
 
     def done(self) -> bool:
         """Whether nobody has to wait for it."""
-        return self._future.done()
+        return self.future.done()
 
     def cancel(self) -> None:
         """Do not make it, if it has not begun."""
-        self._future.cancel()
+        self.future.cancel()
 
 
 def _is_loss(error: Exception) -> bool:

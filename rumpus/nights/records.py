@@ -154,14 +154,13 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         kind: ``world``: runs could not be performed there; ``unstable``: a run was not the same
-            when performed again; ``blind``: a canary stayed green; ``defect``: of rumpus;
-            ``store``, ``notify``, ``command``: what their names say; ``usage``: what was asked
-            for does not exist.
+            when performed again; ``defect``: of rumpus; ``store``, ``notify``, ``command``: what
+            their names say; ``usage``: what was asked for does not exist.
         what: in words.
         runs: how many runs it has cost.
     """
 
-    kind: Literal["world", "unstable", "blind", "defect", "store", "notify", "command", "usage"]
+    kind: Literal["world", "unstable", "defect", "store", "notify", "command", "usage"]
     what: str
     runs: int = 1
 

@@ -1,0 +1,70 @@
+"""Failures that are expected: a file of the repository says which, why, and until when.
+
+::
+
+    [[expected]]
+    failure = "3f2a91c0de"
+    reason = "kazoo keeps no order after a reconnect: fixed with our move to 3.0"
+    until = 2027-01-31
+"""
+
+import datetime as dt
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rumpus.results.untrusted_file import read_regular
+from rumpus.usage_error import UsageError
+
+_LARGEST: Final = 1 << 20  # bytes
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An expectation.
+
+    Args:
+        failure: the failure's identifier, or its first digits, at least four.
+        reason: why it is accepted for now.
+        until: the last day on which it is.
+    """
+
+    failure: str
+    reason: str
+    until: dt.date
+
+    def covers(self, failure: str, today: dt.date) -> bool:
+        """Whether it says that a failure is expected today."""
+        return failure.startswith(self.failure) and today <= self.until
+
+    def __str__(self) -> str:
+        """As in ``3f2a91c0de (flaky network, until 2027-01-31)``."""
+        return f"{self.failure} ({self.reason}, until {self.until})"
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    expected: tuple[Expected, ...] = ()
+
+
+def load_expected(path: Path) -> Sequence[Expected]:
+    """The expectations of a file; none if there is no such file.
+
+    Raises:
+        UsageError: it is malformed; the message names the file and the key.
+        UnreadableRun: it is no regular file, or is too large.
+    """
+    if not path.exists():
+        return ()
+    text = read_regular(path, "read the expected failures", _LARGEST)
+    try:
+        found = msgspec.convert(tomllib.loads(text.decode()), _File)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not TOML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}") from error
+    for each in found.expected:
+        if len(each.failure) < 4:
+            raise UsageError(f"{path}: failure {each.failure!r}: give at least four digits")
+    return found.expected

@@ -1,0 +1,185 @@
+"""The failures of a night, told apart, beside those of the nights before."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from rumpus.campaigns.case import Case, case_of
+from rumpus.campaigns.findings import DEATH, Failure, explains
+from rumpus.campaigns.trial_task import Seen, TrialOutcome
+from rumpus.nights.records import FailureRow, Subject
+from rumpus.results.fingerprint import Fingerprint
+
+
+class Keeper(Protocol):
+    """Who keeps failures beyond the night: the store."""
+
+    def note_failure(self, failure: FailureRow) -> None:
+        """Keep a failure, or what is known of it now."""
+
+    def replace_failure(self, old: str, new: FailureRow) -> None:
+        """What was seen as one failure has turned out to be another one."""
+
+
+@dataclass(frozen=True)
+class ToShrink:
+    """A failure that is to be made small.
+
+    Attributes:
+        id: of the failure.
+        outcome: of a run that shows it.
+        seen: the failure in it.
+    """
+
+    id: str
+    outcome: TrialOutcome
+    seen: Seen
+
+
+class FailureBook:
+    """Tells failures apart.
+
+    A failure that was not shrunk yet stands for all of its kind and operations, whatever the
+    faults: so a flaw that many runs show is shrunk once. A shrunk one stands for those whose runs
+    had the faults that it needs.
+
+    Args:
+        night: the night's name.
+        before: the failures of nights before, and of this one before it was resumed.
+        keep: calls a function with who keeps failures.
+        now: seconds since the epoch.
+
+    Attributes:
+        failures: all of them, by id.
+        tonight: those of this night -> how many of its runs showed them.
+    """
+
+    def __init__(
+        self,
+        night: str,
+        before: Iterable[FailureRow],
+        *,
+        keep: Callable[[Callable[[Keeper], None]], None],
+        now: Callable[[], float],
+    ) -> None:
+        self.failures = {each.id: each for each in before}
+        self.tonight: dict[str, int] = {}
+        self._night = night
+        self._keep, self._now = keep, now
+        self._asked: set[str] = set()
+
+    def note(self, subject: Subject, outcome: TrialOutcome) -> tuple[list[str], list[ToShrink]]:
+        """Note a run's broken promises; the failures' ids, and those that are to be shrunk."""
+        ids: list[str] = []
+        small: list[ToShrink] = []
+        for seen in outcome.seen:
+            if not seen.promised:
+                continue
+            failure = Failure(
+                seed=outcome.seed, fingerprint=seen.fingerprint, kinds=outcome.plan.kinds
+            )
+            row = self._known(subject, failure)
+            if row is None:
+                row = self._enter(subject, seen.fingerprint, outcome, case_of(outcome, seen))
+            ids.append(self._seen(row))
+            wanted = not row.shrunk and row.id not in self._asked
+            if wanted and subject.world == "sim":
+                self._asked.add(row.id)
+                small.append(ToShrink(row.id, outcome, seen))
+        return list(dict.fromkeys(ids)), small
+
+    def note_death(self, subject: Subject, how: str) -> str:
+        """Note a run that has ended its process; the failure's id."""
+        fingerprint = Fingerprint(kind=DEATH, operations=(how,))
+        rows = [row for row in self._of(subject) if row.fingerprint.resembles(fingerprint)]
+        return self._seen(rows[0] if rows else self._enter(subject, fingerprint, None, None))
+
+    def shrunk(self, id: str, case: Case, *, reproduced: bool) -> str:  # noqa: A002 - its name
+        """Note what shrinking has made of a failure; the id that it has now.
+
+        Args:
+            id: the one that it had.
+            case: the smallest run.
+            reproduced: whether the failure was there when its run was performed again.
+        """
+        old = self.failures[id]
+        if not reproduced:
+            row = msgspec.structs.replace(old, case=case)
+            self.failures[id] = row
+            self._keep(lambda keeper: keeper.note_failure(row))
+            return id
+        new = msgspec.structs.replace(old, fingerprint=case.expects, case=case, shrunk=True)
+        there = self.failures.get(new.id)
+        if there is not None and new.id != id:
+            first, last = sorted((there, old), key=lambda each: each.first_seen)
+            new = msgspec.structs.replace(
+                there if there.shrunk else new,
+                first_night=first.first_night,
+                first_seen=first.first_seen,
+                last_night=self._night,
+                last_seen=max(first.last_seen, last.last_seen),
+                runs=there.runs + old.runs,
+            )
+        if new.id == id:
+            self._keep(lambda keeper: keeper.note_failure(new))
+        else:
+            del self.failures[id]
+            self.tonight[new.id] = self.tonight.get(new.id, 0) + self.tonight.pop(id, 0)
+            self._keep(lambda keeper: keeper.replace_failure(id, new))
+        self.failures[new.id] = new
+        return new.id
+
+    def is_new(self, row: FailureRow) -> bool:
+        """Whether no night before has seen it."""
+        return row.first_night == self._night
+
+    @property
+    def unshrunk(self) -> Sequence[FailureRow]:
+        """Failures of nights before, or of this one, that nobody has made small yet."""
+        return [each for each in self.failures.values() if not each.shrunk and each.case]
+
+    def _known(self, subject: Subject, failure: Failure) -> FailureRow | None:
+        """The failure that explains one of a run: a shrunk one rather than another."""
+        fitting = [row for row in self._of(subject) if explains(row.fingerprint, failure)]
+        return max(fitting, key=lambda row: row.shrunk, default=None)
+
+    def _of(self, subject: Subject) -> list[FailureRow]:
+        return [
+            row
+            for row in self.failures.values()
+            if (row.workload, row.recipe) == (subject.workload, subject.recipe)
+        ]
+
+    def _enter(
+        self,
+        subject: Subject,
+        fingerprint: Fingerprint,
+        outcome: TrialOutcome | None,
+        case: Case | None,
+    ) -> FailureRow:
+        row = FailureRow(
+            workload=subject.workload,
+            recipe=subject.recipe,
+            fingerprint=fingerprint,
+            blamed=outcome.blamed if outcome is not None else "recipe",
+            case=case,
+            first_night=self._night,
+            first_seen=self._now(),
+            last_night=self._night,
+            last_seen=self._now(),
+        )
+        self.failures[row.id] = row
+        self._keep(lambda keeper: keeper.note_failure(row))
+        return row
+
+    def _seen(self, row: FailureRow) -> str:
+        self.tonight[row.id] = self.tonight.get(row.id, 0) + 1
+        self.failures[row.id] = msgspec.structs.replace(
+            self.failures[row.id],
+            last_night=self._night,
+            last_seen=self._now(),
+            runs=self.failures[row.id].runs + 1,
+        )
+        return row.id
