@@ -131,9 +131,7 @@ def test_reading_makes_no_file(path):
 def test_a_file_that_is_no_store_is_refused(path, content, write):
     path.write_bytes(content)
     with (
-        pytest.raises(
-            UnreadableRun, match=r"it is no store of nights, or is damaged .*move it out"
-        ),
+        pytest.raises(UnreadableRun, match=r"no store of nights, or is damaged .*move it out"),
         Store.opened(path, write=write),
     ):
         pass
