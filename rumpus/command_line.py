@@ -66,11 +66,11 @@ def _surrogates(word: str) -> bool:
 
 def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The function to call. Only its module is imported, so that each command starts fast."""
-    name = arguments.command
+    name, place = arguments.command, "rumpus.commands"
     if name == "check_command" and arguments.model is not None:
-        name = "check_model"
+        name, place = "check_model", "rumpus"
     command: Callable[[argparse.Namespace], int]
-    command = getattr(importlib.import_module(f"rumpus.commands.{name}"), name)
+    command = getattr(importlib.import_module(f"{place}.{name}"), name)
     return command
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from rich.text import Text
 
-from rumpus.commands.check_model import refuse_without_model
+from rumpus.check_model import refuse_without_model
 from rumpus.consoles import notices, print_json
 from rumpus.project_names import names_here
 from rumpus.results.formats.history_formats import detect_format

@@ -12,17 +12,16 @@ from rich.live import Live
 
 from rumpus.campaigns.case import load_case
 from rumpus.campaigns.dask_cluster import cluster
-from rumpus.campaigns.exploring import Exploration, Explorer
-from rumpus.campaigns.merging import campaign, part_of
-from rumpus.campaigns.tasks import Attempt, Performers, processes
-from rumpus.commands.explored_answer import (
+from rumpus.campaigns.explored_answer import (
     explored_document,
     explored_exit_code,
     explored_status,
     print_explored,
     save_cases,
 )
-from rumpus.commands.systematic_corners import explore_corners
+from rumpus.campaigns.exploring import Exploration, Explorer
+from rumpus.campaigns.merging import campaign, part_of
+from rumpus.campaigns.tasks import Attempt, Performers, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
@@ -32,6 +31,7 @@ from rumpus.project_names import names_here
 from rumpus.runs.performing import find_fault, find_in_working_directory
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
+from rumpus.systematic_corners import explore_corners
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import is_reference
 

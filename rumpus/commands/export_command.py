@@ -6,8 +6,8 @@ from typing import Final
 
 from rich.text import Text
 
+from rumpus.check_model import history_file
 from rumpus.checker.history import History
-from rumpus.commands.check_model import history_file
 from rumpus.consoles import notices, print_text, shown
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.formats.edn_export import NotExportable, edn_history, porcupine_kv

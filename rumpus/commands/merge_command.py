@@ -2,13 +2,13 @@
 
 import argparse
 
-from rumpus.campaigns.merging import check_parts, load_part, merge
-from rumpus.commands.explored_answer import (
+from rumpus.campaigns.explored_answer import (
     explored_document,
     explored_exit_code,
     print_explored,
     save_cases,
 )
+from rumpus.campaigns.merging import check_parts, load_part, merge
 from rumpus.consoles import answers, print_document
 
 

@@ -18,6 +18,8 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
+from rumpus import systematic_corners
+from rumpus.campaigns import explored_answer
 from rumpus.campaigns.bisecting import Bisection, Ran, Showed
 from rumpus.campaigns.case import Case
 from rumpus.campaigns.corners import Corner
@@ -29,13 +31,7 @@ from rumpus.campaigns.tasks import Attempt
 from rumpus.checker.timeline.states import Interval
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.command_line import main
-from rumpus.commands import (
-    bisect_command,
-    explored_answer,
-    mutants_command,
-    replay_command,
-    systematic_corners,
-)
+from rumpus.commands import bisect_command, mutants_command, replay_command
 from rumpus.consoles import _Escaping
 from rumpus.results.escapes import in_file_name, in_python, in_shell
 from rumpus.results.likelihood import Likelihood

@@ -8,13 +8,13 @@ from collections import Counter
 import msgspec
 import pytest
 
+from rumpus.campaigns.explored_answer import explored_exit_code
 from rumpus.campaigns.exploring import Exploration
 from rumpus.campaigns.findings import Findings, Unperformed
 from rumpus.campaigns.merging import Part, merge, part_of
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt
 from rumpus.command_line import make_parser
 from rumpus.commands import explore_command, mutants_command
-from rumpus.commands.explored_answer import explored_exit_code
 from rumpus.exit_codes import campaign_exit_code
 from rumpus.runs.shard import Shard
 from rumpus.usage_error import UsageError

@@ -12,7 +12,7 @@ from rumpus.results.formats.history_formats import FORMATS
 from tests.checker.recorded import Recorded
 from tests.rumpus.commands.refusals import refused
 
-GOLDEN = Path(__file__).parents[4] / "shared" / "histories"
+GOLDEN = Path(__file__).parents[3] / "shared" / "histories"
 golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the histories of others are not at hand")
 
 GOOD = """\
@@ -242,7 +242,7 @@ def test_a_history_that_was_exported_gets_the_same_verdict(rumpus, tmp_path):
 
 
 def test_the_example_of_the_readme(rumpus, file, monkeypatch, tmp_path):
-    page = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     shown = page.split("$ cat history.edn\n")[1].split("```")[0]
     history, said = shown.split("$ rumpus check history.edn --model register\n")
     file(history)

@@ -1,0 +1,239 @@
+"""The file of the store of nights: opened, locked, migrated, and its errors said in words.
+
+It is written by one process at a time, which holds a lock on a file beside it; the lock ends with
+the process, however that ends. Readers take no lock and are never blocked, nor do they block the
+writer: SQLite's write-ahead log gives each of them the state of a moment.
+"""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+from rumpus.nights import store_schema
+from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.usage_error import UsageError
+
+_PATIENCE_S: Final = 10.0  # for the moments in which SQLite itself locks the file
+
+_OF_HOST: Final = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_NOMEM,
+    }
+)
+"""SQLite's errors for which the host is at fault, not the file's content."""
+
+_OF_PROGRAM: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT})
+"""Errors in what SQLite is asked for, unless it lacks a table: then the file does."""
+
+_CHECK: Final = "check the path and the space there, or choose another --store FILE"
+
+NO_NIGHTS: Final = "no nights yet: rumpus nightly makes them"
+
+
+class StoreFile:
+    """An open file of SQLite that has the store's tables. For one thread.
+
+    Args:
+        path: the file.
+        connection: to it, without transactions of its own.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, path: Path, *, write: bool) -> Iterator[Self]:
+        """The file, as long as the context lasts.
+
+        Args:
+            path: the file.
+            write: whether to write: it is made, or migrated, and locked against other writers.
+
+        Raises:
+            UsageError: there is nothing to read, or a newer program has written it.
+            StoreError: another process writes, or the host does not allow it.
+            UnreadableRun: it is no store, or is damaged.
+        """
+        if write:
+            with _locked(path), cls._connected(path, f"{_uri(path)}?mode=rwc") as file:
+                file._bring_up_to_date()  # noqa: SLF001 - its own
+                yield file
+                file.checkpoint()
+            return
+        if not path.exists() or (path.is_file() and not path.stat().st_size):
+            raise UsageError(f"{path}: {NO_NIGHTS}")
+        # Where nothing can be written SQLite cannot share a log; without one there is nobody to
+        # share with, and the file is whole.
+        log = path.with_name(f"{path.name}-wal")
+        alone = not os.access(path.absolute().parent, os.W_OK) and not log.exists()
+        with cls._connected(path, f"{_uri(path)}?mode=ro{'&immutable=1' * alone}") as file:
+            old = file.version() < store_schema.newest()
+            if not old:
+                file.rows("BEGIN")  # so that all queries see the state of one moment
+                yield file
+        if old:
+            with cls.opened(path, write=True) as file:
+                yield file
+
+    @classmethod
+    @contextlib.contextmanager
+    def _connected(cls, path: Path, uri: str) -> Iterator[Self]:
+        with _in_words(path):
+            connection = sqlite3.connect(
+                uri, uri=True, timeout=_PATIENCE_S, isolation_level=None, cached_statements=256
+            )
+        with contextlib.closing(connection):
+            yield cls(path, connection)
+
+    def version(self) -> int:
+        """The version of its tables; 0 if it has none.
+
+        Raises:
+            UsageError: a newer program has written it.
+            UnreadableRun: it is no store.
+        """
+        ((version,),) = self.rows("PRAGMA user_version")
+        ((application,),) = self.rows("PRAGMA application_id")
+        ((tables,),) = self.rows("SELECT COUNT(*) FROM sqlite_schema")
+        if (tables or version) and application != store_schema.APPLICATION_ID:
+            raise UnreadableRun(
+                self.path, "it is a database of another program", "choose another --store FILE"
+            )
+        if version > store_schema.newest():
+            raise UsageError(
+                f"{self.path}: it is of version {version}, and this rumpus knows version "
+                f"{store_schema.newest()}: use the newer rumpus that has written it, or another "
+                "--store FILE"
+            )
+        return int(version)
+
+    def _bring_up_to_date(self) -> None:
+        version = self.version()
+        with _in_words(self.path):
+            if not version:  # has no effect once there is a table
+                self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+        for reached, sql in store_schema.steps(version):
+            with self.change() as connection:
+                for statement in sql.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {store_schema.APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {reached}")
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds.
+
+        Raises:
+            StoreError: it cannot be read.
+            UnreadableRun: it is damaged.
+        """
+        with _in_words(self.path):
+            return self._connection.execute(sql, values).fetchall()
+
+    @contextlib.contextmanager
+    def change(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is done, or after an error, or a kill, nothing.
+
+        Raises:
+            StoreError: it cannot be written.
+            UnreadableRun: it is damaged.
+        """
+        with _in_words(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                # SQLite itself may have ended it: after a full disk, for example.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def checkpoint(self) -> None:
+        """Take what stands in the log into the file, so that the one file has all.
+
+        If a reader is still at work, its log stays for the next one who closes the file.
+        """
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def shrink(self) -> None:
+        """Give back the space of what was removed."""
+        with _in_words(self.path):
+            # It gives back a page for each step, and only a script is stepped to its end.
+            self._connection.executescript("PRAGMA incremental_vacuum")
+
+
+def _uri(path: Path) -> str:
+    return path.absolute().as_uri()
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Errors of SQLite as errors that say what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        missing = str(error).startswith("no such")
+        if code is None or (code & 0xFF in _OF_PROGRAM and not missing):
+            raise
+        if code & 0xFF in _OF_HOST:
+            raise StoreError(path, f"cannot use the store of nights ({error})", _CHECK) from error
+        raise UnreadableRun(
+            path,
+            f"it is no store of nights, or is damaged ({error})",
+            "bring back a copy of it, or move it out of the way and begin anew",
+        ) from error
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Be the only process that writes the file."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = _lock(path, lock)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(lock, f"cannot lock the store of nights ({reason})", _CHECK) from error
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock(path: Path, lock: Path) -> int:
+    """A descriptor of the lock's file that is locked, and is what has its name."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            who = os.read(descriptor, 32).decode(errors="replace").strip()
+            os.close(descriptor)
+            raise StoreError(
+                path,
+                f"another process writes it (pid {who or 'not known yet'})",
+                "wait until that has ended, or choose another --store FILE",
+            ) from error
+        # Whoever had it before may have removed the file since it was opened here.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), lock.stat()):
+                return descriptor
+        os.close(descriptor)

@@ -1,0 +1,136 @@
+"""What the store of nights tells of many runs at once, whatever was thinned out."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from rumpus.nights.evidence import Moments
+from rumpus.nights.store_file import StoreFile
+from rumpus.nights.store_rows import NOT_PERFORMED, SubjectPast, Tally
+
+
+def tallies(file: StoreFile, nights: Sequence[str] | None) -> list[Tally]:
+    """The counts and sums of all batches, oldest night first.
+
+    Args:
+        file: the store's.
+        nights: the names of the nights to tell of; None: of all.
+    """
+    chosen, values = "", []
+    if nights is not None:
+        chosen, values = "WHERE nights.name IN (SELECT value FROM json_each(?))", [list(nights)]
+    batches = f"FROM batches b JOIN nights ON nights.id = b.night_id {chosen}"
+    told = [json.dumps(each) for each in values]
+    outcomes = _by_batch(
+        file.rows(
+            "SELECT o.batch_id, o.outcome, o.runs FROM outcomes o WHERE o.batch_id IN "  # noqa: S608
+            f"(SELECT b.id {batches})",
+            told,
+        )
+    )
+    shown = _by_batch(
+        file.rows(
+            "SELECT s.batch_id, f.identifier, s.runs FROM sightings s "  # noqa: S608
+            "JOIN failures f ON f.id = s.failure_id "
+            f"WHERE s.batch_id IN (SELECT b.id {batches})",
+            told,
+        )
+    )
+    figures = _by_batch(
+        (batch, name, Moments(*sums))
+        for batch, name, *sums in file.rows(
+            "SELECT s.batch_id, s.figure, s.count, s.total, s.squares FROM figure_sums s "  # noqa: S608
+            f"WHERE s.batch_id IN (SELECT b.id {batches})",
+            told,
+        )
+    )
+    rows = file.rows(
+        "SELECT b.id, nights.name, nights.branch, subjects.key, b.role, b.name, b.kind, "  # noqa: S608
+        "version_sets.versions, (SELECT SUM(seconds) FROM outcomes o WHERE o.batch_id = b.id) "
+        "FROM batches b JOIN nights ON nights.id = b.night_id "
+        "JOIN subjects ON subjects.id = b.subject_id "
+        f"JOIN version_sets ON version_sets.id = b.version_set_id {chosen} "
+        "ORDER BY nights.began, nights.id, b.id",
+        told,
+    )
+    return [
+        Tally(
+            night=night,
+            branch=branch,
+            subject=subject,
+            role=role,
+            name=name,
+            kind=kind,
+            versions=msgspec.json.decode(versions),
+            outcomes=outcomes.get(batch, {}),
+            shown=shown.get(batch, {}),
+            figures=figures.get(batch, {}),
+            seconds=seconds,
+        )
+        for batch, night, branch, subject, role, name, kind, versions, seconds in rows
+    ]
+
+
+def subjects_last(file: StoreFile) -> dict[str, SubjectPast]:
+    """By the ``key`` of a subject, what is known from its runs so far; only role ``run``."""
+    rows = file.rows(
+        "SELECT subjects.key, nights.name, b.last_at, version_sets.versions, o.outcome, o.runs, "
+        "o.seconds FROM batches b JOIN nights ON nights.id = b.night_id "
+        "JOIN subjects ON subjects.id = b.subject_id "
+        "JOIN version_sets ON version_sets.id = b.version_set_id "
+        "JOIN outcomes o ON o.batch_id = b.id "
+        "WHERE b.role = 'run' ORDER BY nights.began, nights.id, b.last_at, b.id"
+    )
+    sources = dict(
+        file.rows(
+            "SELECT subjects.key, sources.source FROM sources "
+            "JOIN nights ON nights.id = sources.night_id "
+            "JOIN subjects ON subjects.id = sources.subject_id ORDER BY nights.began, nights.id"
+        )
+    )
+    by_subject: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for subject, *row in rows:
+        by_subject[subject].append(tuple(row))
+    return {
+        subject: _past(of_subject, sources.get(subject, ""))
+        for subject, of_subject in by_subject.items()
+    }
+
+
+def _past(rows: Sequence[tuple[Any, ...]], source: str) -> SubjectPast:
+    """What is known of one subject, by its rows in the order of time."""
+    newest, _, versions, *_ = rows[-1]
+    outcomes = {outcome for night, _, _, outcome, *_ in rows if night == newest}
+    done = [(runs, seconds) for *_, outcome, runs, seconds in rows if outcome != NOT_PERFORMED]
+    performed = sum(runs for runs, _ in done)
+    return SubjectPast(
+        last=max(at for _, at, *_ in rows),
+        night=newest,
+        failed="violation" in outcomes,
+        unperformed=NOT_PERFORMED in outcomes,
+        versions=msgspec.json.decode(versions),
+        source=source,
+        seconds=sum(seconds for _, seconds in done) / performed if performed else 0.0,
+        runs=sum(runs for *_, runs, _ in rows),
+    )
+
+
+def canary_past(file: StoreFile) -> dict[str, tuple[int, int]]:
+    """By the name of a canary, how many of its runs were violations, and how many performed."""
+    rows = file.rows(
+        "SELECT b.name, SUM(CASE o.outcome WHEN 'violation' THEN o.runs ELSE 0 END), SUM(o.runs) "
+        "FROM batches b JOIN outcomes o ON o.batch_id = b.id "
+        "WHERE b.role = 'canary' AND o.outcome != ? GROUP BY b.name ORDER BY b.name",
+        [NOT_PERFORMED],
+    )
+    return {name: (caught, runs) for name, caught, runs in rows}
+
+
+def _by_batch(rows: Iterable[tuple[Any, ...]]) -> dict[int, dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = defaultdict(dict)
+    for batch, name, value in rows:
+        found[batch][name] = value
+    return found

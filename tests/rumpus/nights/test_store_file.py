@@ -1,0 +1,250 @@
+"""The store's file: locked, killed, damaged, of other versions, and copied."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rumpus.nights import store_schema
+from rumpus.nights.store import Store
+from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.usage_error import UsageError
+from tests.rumpus.nights.conftest import failure, night, run
+
+OLDEST = Path(__file__).with_name("store_version_1.sql")
+
+WRITER = """
+import sys
+from pathlib import Path
+from rumpus.nights.store import Store
+from tests.rumpus.nights.conftest import night, run
+with Store.opened(Path(sys.argv[1]), write=True) as store:
+    store.begin_night(night(1))
+    for seed in range(10**9):
+        store.note_run(night(1).name, run(seed, figures={"latency": 1.5}))
+        print(seed, flush=True)
+        sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def writer(path):
+    """A process that notes a run for every line that it gets, and tells its seed before."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_only_one_process_writes_and_others_read_meanwhile(path, writer):
+    assert writer.stdout.readline() == "0\n"
+    with (
+        pytest.raises(StoreError, match=rf"another process writes it \(pid {writer.pid}\)"),
+        Store.opened(path, write=True),
+    ):
+        pass
+    with Store.opened(path) as reader:
+        assert [each.seed for each in reader.runs(night(1).name)] == [0]
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+        assert writer.stdout.readline() == "1\n"
+        # It goes on seeing the state of the moment at which it began.
+        assert len(reader.runs(night(1).name)) == 1
+    with Store.opened(path) as reader:
+        assert len(reader.runs(night(1).name)) == 2
+
+
+def test_a_killed_process_loses_nothing_that_was_noted(path, writer):
+    for seed in range(20):
+        assert writer.stdout.readline() == f"{seed}\n"
+        if seed < 19:
+            writer.stdin.write("\n")
+            writer.stdin.flush()
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    with Store.opened(path, write=True) as store:
+        assert [each.seed for each in store.runs(night(1).name)] == list(range(20))
+        assert store.rates()[0].outcomes == {"valid": 20}
+        assert store.rates()[0].figures["latency"].count == 20
+        assert store.unfinished() == night(1)
+        store.note_run(night(1).name, run(20))
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_process_that_is_killed_within_a_change_leaves_nothing_of_it(path):
+    """The change is half done and in the log when the process dies."""
+    script = WRITER.split("    for seed", maxsplit=1)[0] + (
+        "    with store._file.change() as connection:\n"
+        "        connection.execute('PRAGMA cache_size = 1')\n"
+        "        connection.executemany(\"INSERT INTO subjects VALUES (NULL, ?, '')\",\n"
+        "            [(str(n) * 500,) for n in range(2000)])\n"
+        "        import os; os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with Store.opened(path) as store:
+        assert store.nights() == [night(1)]
+        assert store._file.rows("SELECT COUNT(*) FROM subjects") == [(0,)]
+
+
+def test_the_one_file_has_all_after_closing(path, tmp_path):
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1))
+        store.note_run(night(1).name, run(1))
+    assert list(path.parent.iterdir()) == [path]
+    copy = tmp_path / "elsewhere" / "copy.sqlite"
+    copy.parent.mkdir()
+    shutil.copy(path, copy)
+    with Store.opened(copy) as store:
+        assert store.runs(night(1).name) == [run(1)]
+
+
+def test_a_second_writer_in_the_same_process_is_refused(path, store):
+    with (
+        pytest.raises(StoreError, match=rf"pid {os.getpid()}\); wait until"),
+        Store.opened(path, write=True),
+    ):
+        pass
+    store.begin_night(night(1))
+
+
+def test_reading_makes_no_file(path):
+    with pytest.raises(UsageError, match="no nights yet: rumpus nightly makes them"):
+        Store.opened(path).__enter__()
+    assert not path.exists()
+    path.touch()
+    with pytest.raises(UsageError, match="no nights yet"):
+        Store.opened(path).__enter__()
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("content", [b"not a database, but long enough to be one" * 99, b"S" * 40])
+def test_a_file_that_is_no_store_is_refused(path, content, write):
+    path.write_bytes(content)
+    with (
+        pytest.raises(UnreadableRun, match=r"no store of nights, or is damaged .*move it out"),
+        Store.opened(path, write=write),
+    ):
+        pass
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_database_of_another_program_is_refused(path, write):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE nights (id)")
+    with (
+        pytest.raises(UnreadableRun, match="of another program; choose another --store FILE"),
+        Store.opened(path, write=write),
+    ):
+        pass
+
+
+def test_a_damaged_store_is_refused_whatever_is_asked_for(path):
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1))
+        store.note_failure(failure())
+        for seed in range(200):
+            store.note_run(night(1).name, run(seed, failures=(failure().id,), outcome="violation"))
+    whole = path.read_bytes()
+    # All but the first page, which says that it is a database: of the second on nothing is left.
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    methods = [
+        lambda store: store.nights(),
+        lambda store: store.failures(),
+        lambda store: store.runs(night(1).name),
+        lambda store: store.rates(),
+        lambda store: store.subjects_last(),
+        lambda store: store.sightings(failure().id),
+    ]
+    for method in methods:
+        with pytest.raises(UnreadableRun, match="damaged"), Store.opened(path) as store:
+            method(store)
+    with pytest.raises(UnreadableRun, match="damaged"), Store.opened(path, write=True) as store:
+        store.begin_night(night(2))
+
+
+def test_a_store_that_lacks_a_table_is_damaged(path):
+    with Store.opened(path, write=True):
+        pass
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE failures")
+    with pytest.raises(UnreadableRun, match="no such table"), Store.opened(path) as store:
+        store.failures()
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_directory_is_refused(tmp_path, write):
+    with pytest.raises((StoreError, UnreadableRun)), Store.opened(tmp_path, write=write) as store:
+        store.nights()
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_store_of_a_newer_program_is_refused(path, write):
+    with Store.opened(path, write=True):
+        pass
+    newer = store_schema.newest() + 1
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {newer}")
+    with (
+        pytest.raises(UsageError, match=f"of version {newer}, and this rumpus knows version"),
+        Store.opened(path, write=write),
+    ):
+        pass
+
+
+def oldest(path):
+    """A store of the oldest version, as the program of that version wrote it."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript(OLDEST.read_text())
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_store_of_the_oldest_version_is_read(path, write):
+    oldest(path)
+    with Store.opened(path, write=write) as store:
+        assert store._file.version() == store_schema.newest()
+        assert [each.name for each in store.nights()] == [night(2).name, night(1).name]
+        (known,) = store.failures()
+        assert known.runs == 2
+        assert known.case is not None
+        assert [each.seed for each in store.runs(night(1).name)] == [1, 2]
+        assert store.sightings(known.id) == [(night(2).name, 1, 1), (night(1).name, 1, 2)]
+        assert store.subjects_last()["lock / fair, sim"].source == "s1"
+        assert store.canary_past() == {"greedy": (1, 1)}
+        assert store.rates()[0].figures["latency"].count == 2
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_store_is_brought_up_to_date(path, write, monkeypatch):
+    oldest(path)
+    sql = "ALTER TABLE nights ADD COLUMN weather TEXT NOT NULL DEFAULT 'fair'"
+    newest = store_schema.newest()
+    monkeypatch.setattr(store_schema, "MIGRATIONS", {**store_schema.MIGRATIONS, newest: sql})
+    with Store.opened(path, write=write) as store:
+        assert store._file.version() == newest + 1
+        assert store._file.rows("SELECT DISTINCT weather FROM nights") == [("fair",)]
+        assert len(store.nights()) == 2
+
+
+def test_a_step_that_fails_leaves_the_store_as_it_was(path, monkeypatch):
+    oldest(path)
+    newest = store_schema.newest()
+    sql = "CREATE TABLE weather (id); DELETE FROM nights; INSERT INTO nowhere VALUES (1)"
+    monkeypatch.setattr(store_schema, "MIGRATIONS", {**store_schema.MIGRATIONS, newest: sql})
+    with pytest.raises(UnreadableRun, match="nowhere"), Store.opened(path, write=True):
+        pass
+    monkeypatch.undo()
+    with Store.opened(path) as store:
+        assert len(store.nights()) == 2
+        assert store._file.rows("SELECT 1 FROM sqlite_schema WHERE name = 'weather'") == []
