@@ -196,16 +196,24 @@ class Night:
                 self._to_shrink += small
             elif attempt.death:
                 ids = [self.book.note_death(turn.on.subject, attempt.death)]
-        row = row_of(piece, performed, seconds=seconds, at=self._now(), failures=tuple(ids))
+        found = ""
+        if piece.role == "case":
+            found = self._note_case(piece, attempt)
+        elif piece.role == "canary":
+            found = self._note_canary(piece, attempt)
+        elif piece.role == "again":
+            found = self._note_again(piece, attempt)
+        row = row_of(
+            piece,
+            performed,
+            seconds=seconds,
+            at=self._now(),
+            failures=tuple(ids),
+            found=found,
+        )
         self.notes.runs.append(row)
         self._keep_run(row)
-        if piece.role == "case":
-            self._note_case(piece, attempt)
-        elif piece.role == "canary":
-            self._note_canary(piece, attempt)
-        elif piece.role == "again":
-            self._note_again(piece, attempt)
-        else:
+        if piece.role == "run":
             self._look_again(piece, performed)
         if outcome is None and not attempt.death and piece.role == "run":
             self._note_error(piece, attempt)
@@ -218,14 +226,19 @@ class Night:
         if self._schedule.is_twice():
             self._schedule.soon(again_of(piece, task, outcome.digest))
 
-    def _note_again(self, piece: Piece, attempt: Attempt) -> None:
+    def _note_again(self, piece: Piece, attempt: Attempt) -> str:
+        """Whether a run was the same when performed a second time."""
         outcome = attempt.outcome
-        if outcome is not None and outcome.digest != piece.digest:
+        if outcome is None:
+            return ""
+        if outcome.digest != piece.digest:
             what = (
                 f"{piece.subject}, seed {piece.seed} ({piece.kind}): performed twice, two runs: "
                 f"{piece.digest} and {outcome.digest}"
             )
             self.notes.troubles.append(Trouble(kind="unstable", what=what))
+            return "another"
+        return "same"
 
     def _note_error(self, piece: Piece, attempt: Attempt) -> None:
         """A run could not be performed: what would not exist the next time has no further turn."""
@@ -239,7 +252,8 @@ class Night:
             what = f"{piece.subject}, seed {piece.seed}: {attempt.error}"
             self.notes.troubles.append(Trouble(kind="defect", what=what))
 
-    def _note_case(self, piece: Piece, attempt: Attempt) -> None:
+    def _note_case(self, piece: Piece, attempt: Attempt) -> str:
+        """What a case is found to be."""
         kept = self._kept[piece.name]
         note = self.notes.cases.get(piece.name)
         if piece.kind == "near" and note is not None:
@@ -254,7 +268,7 @@ class Night:
                 )  # fmt: skip
                 note.state, note.why = "shown", "by another run, near its plan"
                 self._schedule.found_near(self._near[piece.name])
-            return
+            return note.state
         state, why = kept.judged(attempt)
         again = in_shell(["rumpus", "replay", kept.path])
         self.notes.cases[piece.name] = CaseNote(state=state, why=why, again=again)
@@ -263,17 +277,20 @@ class Night:
         if state == "stale" and piece.world == "sim":
             self._near[piece.name] = kept.near()
             self._schedule.look_near(piece.world, self._near[piece.name])
+        return state
 
-    def _note_canary(self, piece: Piece, attempt: Attempt) -> None:
+    def _note_canary(self, piece: Piece, attempt: Attempt) -> str:
+        """Whether a canary was found."""
         canary = self._schedule.canaries[piece.name]
         note = self.notes.canaries.setdefault(piece.name, CanaryNote(canary))
         if attempt.outcome is None:
             note.why = attempt.error
-            return
+            return ""
         note.runs += 1
         note.found = canary.found(attempt.outcome)
         if not note.found:
             note.given_up = self._schedule.missed(canary)
+        return "found" if note.found else "missed"
 
     @property
     def _shrinkers(self) -> int:

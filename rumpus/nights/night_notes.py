@@ -67,7 +67,13 @@ class NightNotes:
 
 
 def row_of(
-    piece: Piece, performed: Performed, *, seconds: float, at: float, failures: tuple[str, ...]
+    piece: Piece,
+    performed: Performed,
+    *,
+    seconds: float,
+    at: float,
+    failures: tuple[str, ...],
+    found: str,
 ) -> RunRow:
     """The row of a run.
 
@@ -77,6 +83,7 @@ def row_of(
         seconds: how long it took, by the clock.
         at: when it ended, in seconds since the epoch.
         failures: identifiers of the failures that it showed.
+        found: see ``RunRow``.
     """
     attempt, outcome = performed.attempt, performed.attempt.outcome
     row = RunRow(
@@ -88,6 +95,7 @@ def row_of(
         at=at,
         seconds=round(seconds, 3),
         failures=failures,
+        found=found,
     )
     if outcome is None:
         return msgspec.structs.replace(row, why=attempt.error, exit_code=attempt.exit_code)

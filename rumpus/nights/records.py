@@ -84,6 +84,9 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         figures: what was measured (``rumpus.results.figures``): name -> value.
         failures: identifiers of the failures that it showed (``FailureRow.id``), promises broken.
         faults: kinds of fault that were in force.
+        found: of a case's run, what the case is found to be (``kept_cases.State``); of a canary's,
+            whether it was ``found`` or ``missed``; of a run that was performed again, whether it
+            was the ``same`` or ``another``.
     """
 
     role: Role
@@ -104,6 +107,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     figures: dict[str, float] = {}
     failures: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    found: str = ""
 
 
 class FailureRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

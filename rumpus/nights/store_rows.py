@@ -24,7 +24,7 @@ NIGHT: Final = (
 
 RUN: Final = (
     "seed, outcome, why, exit_code, at, seconds, cpu_seconds, virtual_seconds, operations, digest, "
-    "figures, faults"
+    "figures, faults, found"
 )
 """The columns of a run's own, in the order of `run_values`."""
 
@@ -164,6 +164,7 @@ def run_values(run: RunRow) -> list[Any]:
         run.digest,
         compact(run.figures),
         compact(run.faults),
+        run.found,
     ]
 
 

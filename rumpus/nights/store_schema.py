@@ -126,7 +126,9 @@ CREATE TABLE sources (
 """
 """The tables of the first version. It never changes: what is new goes into a migration."""
 
-MIGRATIONS: Final[Mapping[int, str]] = {}
+MIGRATIONS: Final[Mapping[int, str]] = {
+    1: "ALTER TABLE runs ADD COLUMN found TEXT NOT NULL DEFAULT ''",
+}
 """Version of a file -> the SQL by which it becomes the next version."""
 
 

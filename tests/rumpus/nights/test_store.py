@@ -30,7 +30,7 @@ FULL_NIGHT = NightRow(
     headline="all is well\nor is it?",
     exit_code=3,
     counts={"runs": 3},
-    troubles=(Trouble(kind="blind", what="a canary\x1b stayed green", runs=2),),
+    troubles=(Trouble(kind="unstable", what="a canary\x1b stayed green", runs=2),),
     shard="1/2",
 )
 FULL_RUN = RunRow(
