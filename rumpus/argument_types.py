@@ -88,3 +88,10 @@ def add_cases(parser: argparse.ArgumentParser) -> None:
     """The option that says where failures are kept."""
     words = "where failures are kept as cases (default: cases)"
     parser.add_argument("--cases", type=Path, default=Path("cases"), metavar="DIR", help=words)
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option that says where nights are remembered."""
+    words = "where nights are remembered (default: runs/nights.sqlite)"
+    default = Path("runs/nights.sqlite")
+    parser.add_argument("--store", type=Path, default=default, metavar="FILE", help=words)

@@ -15,7 +15,10 @@ from rumpus.argument_types import (
     add_path,
     add_runs,
     add_seconds,
+    add_store,
+    argument,
     count,
+    name,
     seconds,
 )
 from rumpus.option_values import LONGEST_S
@@ -27,6 +30,43 @@ def _run(parser: argparse.ArgumentParser) -> None:
 
 def _explore(parser: argparse.ArgumentParser) -> None:
     importlib.import_module("rumpus.runs.run_arguments").add_explore_options(parser)
+
+
+def _nightly(parser: argparse.ArgumentParser) -> None:
+    words = (
+        "what to run (default: nightly.toml if it is here; else all that the project's "
+        "pyproject.toml names); see docs/nights.md"
+    )
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=words)
+    words = "how long the night takes, such as 30m (default: as FILE says, or 30m)"
+    add_seconds(parser, "--budget", None, words)
+    add_store(parser)
+    words = "where its documents go (default: runs/nights/NAME; runs/nights/latest is the newest)"
+    parser.add_argument("--output", type=Path, metavar="DIR", help=words)
+    words = "go on with the night that was killed, or ended early"
+    parser.add_argument("--resume", action="store_true", help=words)
+    words = "print what would be done, in which order, and how long it takes; run nothing"
+    parser.add_argument("--dry-run", action="store_true", help=words)
+    words = "run only what a change touches; red only for what is worse than without it"
+    parser.add_argument("--changed", action="store_true", help=words)
+    words = "with --changed: the commit to compare with (default: origin/HEAD, main or master)"
+    parser.add_argument("--base", metavar="REF", help=words)
+    words = "seed of all random choices (default: a new one each night)"
+    parser.add_argument("--seed", type=count(0, 2**31 - 1), metavar="SEED", help=words)
+    words = "a program that gets the path of night.json, and its text on standard input"
+    parser.add_argument("--notify", metavar="COMMAND", help=words)
+    words = "perform only part I, from 0, of N parts; `rumpus merge` joins their night.json"
+    parser.add_argument("--shard", type=argument(_shard), metavar="I/N", help=words)
+    words = "scheduler of a Dask cluster that performs the simulated runs"
+    parser.add_argument("--dask", type=name, metavar="ADDRESS", help=words)
+    words = "print the JSON schema of FILE, and do nothing else"
+    parser.add_argument("--schema", action="store_true", help=words)
+    _add_jobs(parser)
+    add_json(parser)
+
+
+def _shard(text: str) -> object:
+    return importlib.import_module("rumpus.runs.shard").shard_of(text)
 
 
 def _merge(parser: argparse.ArgumentParser) -> None:
@@ -264,6 +304,7 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
 COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("run a workload under faults and judge it", _run),
     "explore": ("look for failures with seed after seed, and shrink each to a case", _explore),
+    "nightly": ("run what matters within a budget, remember it, and say what is new", _nightly),
     "merge": ("join what the parts of an exploration have found", _merge),
     "list": ("workloads, recipes with their promises, faults, and models", add_json),
     "mutants": ("hunt recipes, or servers, with known mistakes in simulated runs", _mutants),

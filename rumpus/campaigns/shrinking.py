@@ -55,6 +55,8 @@ class Shrinking:
         task: the smallest run that shows the anomaly.
         outcome: what it showed.
         seen: the anomaly, as that run shows it.
+        reproduced: whether the run showed the anomaly when it was performed again.
+        cut_off: whether it ended because the budget was spent: the case could be smaller.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Shrinking:
         self.outcome, self.seen = outcome, seen
         self.runs = 0
         self.errors = 0
+        self.reproduced = self.cut_off = False
         self.why = ""
         self._wanted = seen.fingerprint
         self._promised = seen.promised
@@ -89,17 +92,22 @@ class Shrinking:
         If the run does not show the anomaly when it is performed again with its plan given, the
         case is that of the run as it was.
         """
-        if any(self._fail([self.task])):
+        self.reproduced = any(self._fail([self.task]))
+        if self.reproduced:
             self.task = minimise(
                 self.task,
                 _passes(self.task),
                 self._fail,
                 at_once=self._jobs,
                 tries=self._tries,
-                over=lambda: self._clock() >= self._end,
+                over=self._is_over,
             )
             self.outcome, self.seen = self._found[_key(self.task)]
         return case_of(self.outcome, self.seen)
+
+    def _is_over(self) -> bool:
+        self.cut_off = self._clock() >= self._end
+        return self.cut_off
 
     def _fail(self, tasks: Sequence[TrialTask]) -> list[bool]:
         """Whether each run shows the anomaly; a run that cannot be performed does not."""

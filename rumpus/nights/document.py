@@ -74,7 +74,7 @@ class FailureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     Attributes:
         failure: what it is; its ``runs`` are those of all nights.
-        standing: whether it is new.
+        state: whether it is new.
         runs: how many runs of this night showed it.
         owner: who is told, by the night's file.
         why: why it is expected.
@@ -82,7 +82,7 @@ class FailureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """
 
     failure: FailureRow
-    standing: Standing
+    state: Standing
     runs: int
     owner: str = ""
     why: str = ""
@@ -132,13 +132,13 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     @property
     def broken(self) -> Sequence[FailureResult]:
         """Promises broken that nobody expects, new ones first."""
-        found = [each for each in self.failures if each.standing in ("new", "known")]
-        return sorted(found, key=lambda each: each.standing != "new")
+        found = [each for each in self.failures if each.state in ("new", "known")]
+        return sorted(found, key=lambda each: each.state != "new")
 
     @property
     def new(self) -> Sequence[FailureResult]:
         """Those of them that no night before has seen."""
-        return [each for each in self.broken if each.standing == "new"]
+        return [each for each in self.broken if each.state == "new"]
 
     def of_state(self, *states: State) -> Sequence[CaseResult]:
         """The cases that are found to be in one of these states."""
@@ -224,7 +224,7 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             "runs": len(self.trials),
             "broken": len(self.broken),
             "new": len(self.new),
-            "expected": sum(each.standing == "expected" for each in self.failures),
+            "expected": sum(each.state == "expected" for each in self.failures),
             "cases": len(self.cases),
             "regressions": len(self.of_state("regression")),
             "stale": len(self.of_state("stale")),
@@ -237,13 +237,27 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 def to_json(document: NightDocument) -> bytes:
-    """``night.json``: the document, with what follows from it at its head."""
-    told = {
+    """``night.json``: the document, with what follows from it at its head and of each failure."""
+    plain = msgspec.to_builtins(document)
+    for each, told in zip(document.failures, plain.get("failures", ()), strict=True):
+        case = each.failure.case
+        told |= {
+            "id": each.failure.id,
+            "what": str(each.failure),
+            "fingerprint": str(each.failure.fingerprint),
+            "case": each.file,
+            "story": list(case.story) if case is not None else [],
+        }
+    head = {
+        "version": document.version,
+        "name": document.night.name,
         "exit_code": document.exit_code,
+        "headline": document.night.headline,
         "counts": document.counts,
-        **msgspec.to_builtins(document),
+        "failures": [],
+        "troubles": msgspec.to_builtins(document.night.troubles),
     }
-    return msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(head | plain), indent=1) + b"\n"
 
 
 def troubled_runs(runs: Sequence[RunRow]) -> Mapping[str, int]:

@@ -96,16 +96,17 @@ class FailureBook:
         rows = [row for row in self._of(subject) if row.fingerprint.resembles(fingerprint)]
         return self._seen(rows[0] if rows else self._enter(subject, fingerprint, None, None))
 
-    def shrunk(self, id: str, case: Case, *, reproduced: bool) -> str:  # noqa: A002 - its name
+    def shrunk(self, id: str, case: Case, *, done: bool) -> str:  # noqa: A002 - its name
         """Note what shrinking has made of a failure; the id that it has now.
 
         Args:
             id: the one that it had.
             case: the smallest run.
-            reproduced: whether the failure was there when its run was performed again.
+            done: whether shrinking came to its end. If not, the failure goes on to stand for all
+                of its kind and operations, with this case.
         """
         old = self.failures[id]
-        if not reproduced:
+        if not done:
             row = msgspec.structs.replace(old, case=case)
             self.failures[id] = row
             self._keep(lambda keeper: keeper.note_failure(row))

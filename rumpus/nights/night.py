@@ -87,7 +87,7 @@ class Night:
         self._notify = notify
         self._going: dict[Future[Any], tuple[Piece, Underway[Sequence[Performed]], float]] = {}
         self._to_shrink: list[ToShrink] = []
-        self._shrinking: tuple[Future[Any], ToShrink] | None = None
+        self._shrinking: tuple[Future[Case], Shrinking, ToShrink] | None = None
         self._shrinking_began = 0.0
         self._set_ups: dict[Piece, int] = {}
         self._lost: dict[Ensemble, int] = dict.fromkeys(lanes, 0)
@@ -312,19 +312,15 @@ class Night:
             clock=self._clock,
         )
 
-        def shrink() -> tuple[Case, bool]:
-            case = shrinking.shrink()
-            return case, shrinking.outcome is not wanted.outcome
-
-        self._shrinking = self._shrinker.submit(shrink), wanted
+        self._shrinking = self._shrinker.submit(shrinking.shrink), shrinking, wanted
 
     def _end_shrinking(self) -> None:
         assert self._shrinking is not None
-        future, wanted = self._shrinking
+        future, shrinking, wanted = self._shrinking
         self._shrinking = None
         self._reserve = max(0.0, self._reserve - (self._clock() - self._shrinking_began))
-        case, reproduced = future.result()
-        self.book.shrunk(wanted.id, case, reproduced=reproduced)
+        done = shrinking.reproduced and not shrinking.cut_off
+        self.book.shrunk(wanted.id, future.result(), done=done)
 
 
 def again_of(piece: Piece, task: TrialTask, digest: str) -> Piece:

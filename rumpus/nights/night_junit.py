@@ -37,14 +37,14 @@ def _recipes(document: NightDocument) -> ET.Element:
         for each in document.failures:
             if each.failure.id not in shown[subject]:
                 continue
-            if each.standing not in ("new", "known"):
+            if each.state not in ("new", "known"):
                 ET.SubElement(case, "system-out").text = f"expected: {each.failure} ({each.why})"
                 continue
             story = each.failure.case.story if each.failure.case is not None else ()
             _outcome(
                 case,
                 "failure",
-                each.standing,
+                each.state,
                 f"{each.failure.fingerprint}",
                 "\n".join([f"rumpus failure {each.failure.id}", *story]),
             )

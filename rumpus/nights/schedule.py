@@ -14,6 +14,7 @@ from rumpus.nights.canaries import Canary
 from rumpus.nights.night_file import RunKind
 from rumpus.nights.pieces import Piece, trial_piece
 from rumpus.nights.records import Ensemble
+from rumpus.nights.store_rows import SubjectPast
 from rumpus.nights.subjects import OnTrial
 
 CASES: Final = 0.5
@@ -26,26 +27,11 @@ AGAIN: Final = 20
 """Of so many simulated runs one is performed twice."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Past:
-    """What is known of a subject from nights before.
-
-    Attributes:
-        at: when it ran last, in seconds since the epoch; 0 if it never did.
-        failed: whether it then failed, or could not be performed.
-        source: the digest of its source then.
-    """
-
-    at: float = 0.0
-    failed: bool = False
-    source: str = ""
-
-
-def rank(on: OnTrial, past: Past | None) -> tuple[int, float, str]:
+def rank(on: OnTrial, past: SubjectPast | None) -> tuple[int, float, str]:
     """The order of subjects: new or changed ones, those that failed last, the longest not run."""
     if past is None or past.source != on.source:
         return 0, 0.0, on.subject.key
-    return (1 if past.failed else 2), past.at, on.subject.key
+    return (1 if past.failed or past.unperformed else 2), past.last, on.subject.key
 
 
 @dataclass
@@ -218,11 +204,11 @@ class Schedule:
         turns = [turn for turn in self._order if turn.on.subject.world == world]
         first = next((turn for turn in turns if turn.number < turn.first), None)
         turn = first or min(turns, key=lambda each: each.cost, default=None)
-        if turn is None or (world == "docker" and _longest(turn.on) > left):
+        if turn is None or (world == "docker" and longest_s(turn.on) > left):
             return None
         return turn.piece(self.seed())
 
 
-def _longest(on: OnTrial) -> float:
+def longest_s(on: OnTrial) -> float:
     """How long a run on real servers may well take, in seconds."""
     return on.settings.time_limit + REAL_SPARE_S

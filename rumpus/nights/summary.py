@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, VALID, VIOLATION
-from rumpus.nights.document import NightDocument, troubled_runs
+from rumpus.nights.document import FailureResult, NightDocument, troubled_runs
 from rumpus.results.escapes import Markdown, in_markdown
 
 STATES: Final[Mapping[int, str]] = {
@@ -63,13 +63,13 @@ def many(number: int, what: str, plural: str = "") -> str:
 
 def _gravest(document: NightDocument) -> list[str]:
     """What is not as it should be, gravest first."""
-    new, known = document.new, [e for e in document.broken if e.standing == "known"]
+    new, known = document.new, [e for e in document.broken if e.state == "known"]
     said: list[str] = []
     if new:
-        names = _named([_with_owner(str(each.failure), each.owner) for each in new])
+        names = _by_recipe(new)
         said.append(f"{many(len(new), 'new failure')}: {names}")
     if known:
-        names = _named([_with_owner(str(each.failure), each.owner) for each in known])
+        names = _by_recipe(known)
         said.append(f"{many(len(known), 'known failure')} still there: {names}")
     for state, words in (("regression", "back"), ("stale", "stale")):
         cases = [each for each in document.cases if each.state == state]
@@ -114,10 +114,10 @@ def _details(document: NightDocument) -> list[str]:
     for each in document.broken[:NAMED]:
         story = f", case {each.file}" if each.file else ""
         lines.append(
-            f"{each.standing}: {_with_owner(str(each.failure), each.owner)}, in "
+            f"{each.state}: {_with_owner(str(each.failure), each.owner)}, in "
             f"{many(each.runs, 'run')}{story}: rumpus failure {each.failure.id}"
         )
-    expected = [each for each in document.failures if each.standing in ("expected", "base")]
+    expected = [each for each in document.failures if each.state in ("expected", "base")]
     if expected or document.gone:
         words = [f"{each.failure} ({each.why or 'also without the change'})" for each in expected]
         gone = [f"{each} was not seen" for each in document.gone]
@@ -233,10 +233,20 @@ def _table(document: NightDocument) -> list[str]:
     return lines
 
 
-def _named(names: Sequence[str]) -> str:
+def _named(names: Sequence[str], between: str = ", ") -> str:
     """Some of the names, and how many more there are."""
     rest = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f", and {rest} more" if rest > 0 else "")
+    return between.join(names[:NAMED]) + (f", and {rest} more" if rest > 0 else "")
+
+
+def _by_recipe(failures: Sequence[FailureResult]) -> str:
+    """The recipes and their kinds of anomaly, each once."""
+    kinds: dict[str, list[str]] = {}
+    for each in failures:
+        row = each.failure
+        thing = _with_owner(f"{row.workload} / {row.recipe}", each.owner)
+        kinds.setdefault(thing, []).append(row.fingerprint.kind)
+    return _named([f"{thing}: {', '.join(dict.fromkeys(of))}" for thing, of in kinds.items()], "; ")
 
 
 def _with_owner(words: str, owner: str) -> str:

@@ -48,13 +48,13 @@ def choose_ensemble(asked: str, image: str | None) -> Choice:
         return Choice("docker", "as asked")
     if image is not None:
         return Choice("docker", "an image was named")
-    missing = _why_no_engine()
+    missing = why_no_engine()
     if missing is None:
         return Choice("docker", "an engine answers")
     return Choice("sim", missing)
 
 
-def _why_no_engine() -> str | None:
+def why_no_engine() -> str | None:
     """Why Docker cannot be used; None if an engine answers."""
     # Slow to import, and a simulated run that was asked for by name needs none of it.
     from docker.errors import DockerException  # noqa: PLC0415

@@ -1,7 +1,6 @@
 """The arguments of ``rumpus run`` and ``rumpus explore``, from the options' declarations."""
 
 import argparse
-import re
 from collections.abc import Collection
 from dataclasses import MISSING
 from pathlib import Path
@@ -12,7 +11,7 @@ from rumpus.nemesis.client_switch import CORNER_MODES
 from rumpus.option_values import Choice, Flag
 from rumpus.runs.option import Declared
 from rumpus.runs.run_settings import OPTIONS
-from rumpus.runs.shard import Shard
+from rumpus.runs.shard import shard_of
 
 
 def add_run_options(run: argparse.ArgumentParser) -> None:
@@ -83,7 +82,7 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
     )
     explore.add_argument(
         "--shard",
-        type=_shard,
+        type=argument(shard_of),
         metavar="I/N",
         help="explore only part I, from 0, of N parts of the seeds; `rumpus merge` joins what "
         "--json prints of them",
@@ -128,14 +127,6 @@ def _add(parser: argparse.ArgumentParser, option: Declared) -> None:
             const=option.option.bare,
             help=words,
         )
-
-
-def _shard(text: str) -> Shard:
-    """A part of an exploration, by its words on the command line."""
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    if found is None or int(found[1]) >= int(found[2]):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of 0/N, 1/N, ... of N parts")
-    return Shard(int(found[1]), int(found[2]))
 
 
 def _modes(text: str) -> list[str]:

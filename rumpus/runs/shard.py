@@ -1,5 +1,6 @@
 """Which seeds a part of an exploration takes."""
 
+import re
 from dataclasses import dataclass
 
 
@@ -22,3 +23,15 @@ class Shard:
     def __str__(self) -> str:
         """As on the command line."""
         return f"{self.index}/{self.of}"
+
+
+def shard_of(text: str) -> Shard:
+    """A part by its words on the command line.
+
+    Raises:
+        ValueError: they name none.
+    """
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    if found is None or int(found[1]) >= int(found[2]):
+        raise ValueError(f"{text!r} is not one of 0/N, 1/N, ... of N parts")
+    return Shard(int(found[1]), int(found[2]))

@@ -1,0 +1,252 @@
+"""``rumpus nightly``: performs what matters within a budget, remembers it, and says what is new."""
+
+import argparse
+import contextlib
+import datetime as dt
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import msgspec
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from rumpus.campaigns.tasks import software
+from rumpus.consoles import answers, notices, print_document, print_json, shown
+from rumpus.exit_codes import VALID
+from rumpus.nights.asked import Asked, asked_before, asked_now
+from rumpus.nights.document import NightDocument, to_json
+from rumpus.nights.night import Night
+from rumpus.nights.night_file import NightFile, schema
+from rumpus.nights.notifying import notify
+from rumpus.nights.performing import Order, perform_night
+from rumpus.nights.plan_text import plan_document, plan_lines
+from rumpus.nights.planning import NightPlan, make_plan, with_notes
+from rumpus.nights.records import NightRow
+from rumpus.nights.revision import revision
+from rumpus.nights.store import Store
+from rumpus.nights.summary import duration, in_text, many
+from rumpus.project_names import Names, names_here
+from rumpus.results.atomic_file import link_atomically
+from rumpus.results.store_error import StoreError
+from rumpus.runs.performing import find_in_working_directory
+from rumpus.runs.shard import shard_of
+from rumpus.usage_error import UsageError
+
+PLAIN_PERIOD_S = 30.0
+"""How often the state is printed where lines cannot be overwritten."""
+
+NIGHTS = Path("runs/nights")
+"""Where a night's directory is made, by its name; ``latest`` points at the newest."""
+
+
+def nightly_command(arguments: argparse.Namespace) -> int:
+    """Perform a night; the exit code, as docs/nights.md orders them.
+
+    Raises:
+        UsageError: something asked for does not exist or cannot be done.
+        EnvironmentRefusal, StoreError: this host does not allow it.
+    """
+    if arguments.schema:
+        print_document(schema())
+        return 0
+    find_in_working_directory()
+    names = names_here()
+    names.find_modules()
+    if arguments.dry_run:
+        return _dry_run(arguments, names)
+    with Store.opened(arguments.store, write=True) as store:
+        return _perform(arguments, names, store)
+
+
+def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
+    console = notices()
+
+    def say(words: str) -> None:
+        console.print(Text(words), soft_wrap=True)
+
+    former = _former(store) if arguments.resume else None
+    asked = asked_before(former) if former is not None else asked_now(arguments.file, names)
+    row = former or _new(arguments, store)
+    file = asked.file
+    if arguments.budget is not None:
+        file = msgspec.structs.replace(file, budget=arguments.budget)
+    row = msgspec.structs.replace(
+        row, budget=file.seconds, ended=None, interrupted=False, troubles=(), asked=asked.plain()
+    )
+    directory = arguments.output or NIGHTS / row.name
+    canaries = directory / "canaries"
+    try:
+        canaries.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError.from_os_error(canaries, "make the night's directory", error) from error
+    sys.path.append(str(canaries.resolve()))
+    plan = _plan(names, store, asked, file, row, None if arguments.dask else canaries)
+    say(f"night {row.name}: {asked.source}; what comes of it will be in {shown(directory)}")
+    if former is None:
+        store.begin_night(row)
+    else:
+        store.update_night(row)
+    display = _Display(console)
+    with display.live():
+        document = perform_night(
+            Order(
+                plan=plan,
+                night=row,
+                store=store,
+                directory=directory,
+                jobs=arguments.jobs,
+                dask=arguments.dask,
+                say=say,
+                show=display.show,
+            )
+        )
+    _link(directory)
+    if arguments.notify:
+        document = notify(arguments.notify, document, directory)
+    if arguments.json:
+        print_json(to_json(document))
+    else:
+        _print(document, directory)
+    return document.exit_code
+
+
+def _former(store: Store) -> NightRow:
+    """The night that is to go on: one that was killed, or the newest if it was ended early.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = store.unfinished()
+    newest = store.nights()[:1]
+    if found is None and newest and newest[0].interrupted:
+        found = newest[0]
+    if found is None:
+        raise UsageError("there is no night to go on with: all have ended; leave --resume out")
+    return found
+
+
+def _new(arguments: argparse.Namespace, store: Store) -> NightRow:
+    """A night that begins now."""
+    here = revision(Path.cwd())
+    return NightRow(
+        name=store.new_name(dt.datetime.now(dt.UTC).date().isoformat()),
+        began=time.time(),
+        seed=secrets.randbits(31) if arguments.seed is None else arguments.seed,
+        branch=here.branch,
+        commit=here.commit,
+        versions=dict(software()),
+        shard=str(arguments.shard) if arguments.shard is not None else "",
+    )
+
+
+def _plan(
+    names: Names,
+    store: Store,
+    asked: Asked,
+    file: NightFile,
+    row: NightRow,
+    canaries: Path | None,
+) -> NightPlan:
+    """The plan of a night.
+
+    Raises:
+        UsageError: something that is asked for does not exist.
+    """
+    nights = [night for night in store.nights() if night.name != row.name]
+    plan = make_plan(
+        file,
+        asked.path,
+        names,
+        past=store.subjects_last(),
+        last=store.runs(nights[0].name) if nights else (),
+        random=Random(f"{row.seed}:plan"),
+        why_no_engine=asked.why_no_engine(),
+        shard=shard_of(row.shard) if row.shard else None,
+        canaries_in=canaries,
+    )
+    killed = store.unfinished()
+    note = ""
+    if killed is not None and killed.name != row.name:
+        note = f"the night {killed.name} was killed and not gone on with"
+    return with_notes(plan, *asked.notes, note)
+
+
+def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
+    """Print what a night would do."""
+    asked = asked_now(arguments.file, names)
+    file = asked.file
+    if arguments.budget is not None:
+        file = msgspec.structs.replace(file, budget=arguments.budget)
+    with contextlib.ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix="rumpus-")))
+        path = arguments.store
+        if not path.exists():
+            path = place / "nights.sqlite"
+        store = stack.enter_context(Store.opened(path, write=path != arguments.store))
+        shard = str(arguments.shard) if arguments.shard is not None else ""
+        row = NightRow(name="", began=time.time(), seed=arguments.seed or 0, shard=shard)
+        plan = _plan(names, store, asked, file, row, None if arguments.dask else place)
+    if arguments.json:
+        print_document(plan_document(plan, arguments.jobs))
+    else:
+        for line in plan_lines(plan, asked.source, arguments.jobs):
+            answers().print(Text(line), soft_wrap=True)
+    return 0
+
+
+def _link(directory: Path) -> None:
+    """Let ``latest`` beside the directory point at it, if it stands where nights usually do."""
+    if directory.parent == NIGHTS:
+        link_atomically(NIGHTS / "latest", Path(directory.name))
+
+
+def _print(document: NightDocument, directory: Path) -> None:
+    style = "" if document.exit_code == VALID else "bold red"
+    for number, line in enumerate(in_text(document)):
+        answers().print(Text(line, style if number == 0 else ""), soft_wrap=True)
+    answers().print(Text(f"all of it: {shown(directory)}"), soft_wrap=True)
+
+
+class _Display:
+    """Shows how far the night is."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown = time.monotonic()
+        self._live: Live | None = None
+
+    @contextlib.contextmanager
+    def live(self) -> Iterator[None]:
+        """Keep a line up to date while the block runs, where that is possible."""
+        if not self._console.is_terminal:
+            yield
+            return
+        with Live(console=self._console, transient=True, auto_refresh=False) as self._live:
+            yield
+        self._live = None
+
+    def show(self, night: Night) -> None:
+        """Show the state now, or not, if that was done a moment ago."""
+        now = time.monotonic()
+        if self._live is not None:
+            self._live.update(Text(_status(night)), refresh=True)
+        elif now - self._shown >= PLAIN_PERIOD_S:
+            self._shown = now
+            self._console.print(Text(_status(night)), soft_wrap=True)
+
+
+def _status(night: Night) -> str:
+    notes = night.notes
+    words = [
+        many(len(notes.cases), "case"),
+        many(len(notes.canaries), "canary", "canaries"),
+        many(sum(run.role == "run" for run in notes.runs), "run"),
+        many(len(night.book.tonight), "failure"),
+    ]
+    return f"{', '.join(words)}; {duration(max(0.0, night.left))} left"

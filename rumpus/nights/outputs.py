@@ -1,0 +1,31 @@
+"""Writes what came of a night into its directory."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rumpus.campaigns.case import Case, save_case
+from rumpus.nights.document import NightDocument, to_json
+from rumpus.nights.night_junit import night_junit
+from rumpus.nights.summary import summary
+from rumpus.results.atomic_file import write_atomically
+
+
+def write_outputs(document: NightDocument, directory: Path, moved: Mapping[str, Case]) -> None:
+    """Write ``night.json``, ``junit.xml``, ``summary.md``, and the cases.
+
+    Args:
+        document: the night.
+        directory: where; it exists.
+        moved: cases that are to take the place of stale ones, by these ones' names.
+
+    Raises:
+        StoreError: something cannot be written.
+    """
+    for each in document.failures:
+        if each.file and each.failure.case is not None:
+            save_case(each.failure.case, directory / each.file)
+    for name, case in moved.items():
+        save_case(case, directory / "cases" / "moved" / f"{name}.case.json")
+    write_atomically(directory / "summary.md", summary(document))
+    write_atomically(directory / "junit.xml", night_junit(document))
+    write_atomically(directory / "night.json", to_json(document))

@@ -1,0 +1,256 @@
+"""Performs a night from its plan to its documents, and ends it in order."""
+
+import contextlib
+import datetime as dt
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import msgspec
+
+from rumpus.campaigns.dask_cluster import cluster
+from rumpus.campaigns.tasks import Performers, processes
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.interruption import Interruption
+from rumpus.nights.document import NightDocument
+from rumpus.nights.failure_book import FailureBook
+from rumpus.nights.finishing import finished
+from rumpus.nights.keeping import Keeping
+from rumpus.nights.kept_cases import Kept
+from rumpus.nights.night import Night
+from rumpus.nights.night_commands import perform_commands
+from rumpus.nights.night_notes import CanaryNote, CaseNote, NightNotes
+from rumpus.nights.outputs import write_outputs
+from rumpus.nights.pieces import Piece
+from rumpus.nights.planning import NightPlan
+from rumpus.nights.records import Ensemble, NightRow, RunRow, Trouble
+from rumpus.nights.store import Store
+from rumpus.nights.summary import headline
+from rumpus.results.escapes import in_shell
+from rumpus.results.store_error import StoreError
+from rumpus.workloads.own.own_recipe import is_reference
+
+BEAT_S: Final = 5.0
+"""How often the store is told how long the night has gone on."""
+
+AGAIN_FIRST: Final = 5
+"""So many failures that nobody has made small yet are performed again, first of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """How a night is performed.
+
+    Attributes:
+        plan: what is to be done.
+        night: the night, as it begins or goes on.
+        store: its memory.
+        directory: where its documents go.
+        jobs: how many runs at once on this machine.
+        dask: the address of a cluster's scheduler; None: this machine performs all.
+        say: called with a line for people.
+        show: called when something has changed.
+    """
+
+    plan: NightPlan
+    night: NightRow
+    store: Store
+    directory: Path
+    jobs: int
+    dask: str | None
+    say: Callable[[str], None]
+    show: Callable[[Night], None]
+
+
+def perform_night(order: Order) -> NightDocument:
+    """Perform a night; its document, which is also written.
+
+    Raises:
+        UsageError, EnvironmentRefusal: the cluster cannot be had.
+        StoreError: the documents cannot be written.
+    """
+    plan, row = order.plan, order.night
+    began = time.monotonic()
+    keeping = Keeping(order.store)
+    before = order.store.runs(row.name)
+    notes = notes_of(plan, before)
+    book = FailureBook(row.name, order.store.failures(), keep=keeping.keep, now=time.time)
+    book.tonight.update(_counted(before))
+    for on in plan.subjects:
+        keeping.keep(lambda store, on=on: store.note_source(row.name, on.subject, on.source))  # type: ignore[misc]  # the default binds it
+    budget = max(0.0, row.budget - row.seconds)
+    with contextlib.ExitStack() as stack:
+        shrinker = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="shrinking"))
+        lanes = stack.enter_context(_lanes(order))
+        schedule = plan.schedule(
+            budget=budget,
+            threads={world: performers.threads for world, performers in lanes.items()},
+            random=Random(f"{row.seed}:{row.shard}:{len(before)}"),
+            done={*notes.cases, *notes.canaries},
+        )
+        beat = [began]
+
+        def notify(night: Night) -> None:
+            if time.monotonic() - beat[0] >= BEAT_S:
+                beat[0] = time.monotonic()
+                keeping.keep(lambda store: store.update_night(going_on()))
+            order.show(night)
+
+        def going_on() -> NightRow:
+            return msgspec.structs.replace(
+                row,
+                seconds=round(row.seconds + time.monotonic() - began, 1),
+                troubles=(*plan.troubles, *notes.troubles),
+            )
+
+        night = Night(
+            schedule=schedule,
+            book=book,
+            kept={kept.name: kept for kept in plan.cases},
+            lanes=lanes,
+            budget=budget,
+            shrink_share=plan.file.shrink,
+            shrinker=shrinker,
+            keep_run=lambda run: keeping.keep(lambda store: store.note_run(row.name, run)),
+            notes=notes,
+            notify=notify,
+        )
+        for piece in _unshrunk(plan, book):
+            schedule.soon(piece)
+        try:
+            night.perform()
+        except EnvironmentRefusal as refusal:
+            notes.troubles.append(Trouble(kind="world", what=str(refusal)))
+        interruption = Interruption()
+        with interruption.listening(order.say):
+            stack.close()
+        commands = (
+            []
+            if notes.interrupted
+            else list(perform_commands(plan.file.commands, order.directory, notes, order.say))
+        )
+        with interruption.listening(order.say):
+            notes.troubles += keeping.troubles
+            document = finished(
+                plan,
+                going_on(),
+                notes,
+                book,
+                schedule,
+                today=dt.datetime.now(dt.UTC).date(),
+                commands=commands,
+            )
+            return end_night(document, order.store, order.directory, notes)
+
+
+def end_night(
+    document: NightDocument, store: Store, directory: Path, notes: NightNotes
+) -> NightDocument:
+    """Write a night's documents, and note in the store that it is over.
+
+    The documents are written first: where the store cannot be, they tell all there is.
+
+    Raises:
+        StoreError: the documents cannot be written.
+    """
+    row = msgspec.structs.replace(
+        document.night,
+        ended=time.time(),
+        exit_code=document.exit_code,
+        headline=headline(document),
+        counts=document.counts,
+    )
+    document = msgspec.structs.replace(
+        document, night=msgspec.structs.replace(row, troubles=document.night.troubles)
+    )
+    moved = {name: note.moved for name, note in notes.cases.items() if note.moved is not None}
+    write_outputs(document, directory, moved)
+    try:
+        store.update_night(document.night)
+        store.thin()
+    except StoreError as error:
+        trouble = Trouble(kind="store", what=f"the end of the night is not in the store: {error}")
+        document = msgspec.structs.replace(
+            document,
+            night=msgspec.structs.replace(row, troubles=(*document.night.troubles, trouble)),
+        )
+        write_outputs(document, directory, moved)
+    return document
+
+
+def notes_of(plan: NightPlan, runs: Sequence[RunRow]) -> NightNotes:
+    """What a night has noted before it was killed, from its runs in the store."""
+    notes = NightNotes(runs=list(runs))
+    kept = {each.name: each for each in plan.cases}
+    canaries = {each.name: each for each in plan.canaries}
+    for run in runs:
+        if run.role == "case" and run.name in kept and run.kind == "case":
+            notes.cases[run.name] = _case_note(kept[run.name], run)
+        elif run.role == "canary" and run.name in canaries:
+            note = notes.canaries.setdefault(run.name, CanaryNote(canaries[run.name]))
+            note.runs += run.outcome is not None
+            note.found = note.found or run.found == "found"
+    return notes
+
+
+def _case_note(kept: Kept, run: RunRow) -> CaseNote:
+    again = in_shell(["rumpus", "replay", kept.path])
+    return CaseNote(state=run.found, why=run.why, again=again)  # type: ignore[arg-type]  # a state
+
+
+def _counted(runs: Sequence[RunRow]) -> dict[str, int]:
+    """Failure -> how many of the runs showed it."""
+    counts: dict[str, int] = {}
+    for run in runs:
+        for failure in run.failures:
+            counts[failure] = counts.get(failure, 0) + 1
+    return counts
+
+
+def _unshrunk(plan: NightPlan, book: FailureBook) -> Iterator[Piece]:
+    """Runs of failures that nobody has made small yet, of what is on trial."""
+    by_name = {
+        (on.subject.workload, on.subject.recipe): on
+        for on in plan.subjects
+        if on.subject.world == "sim"
+    }
+    waiting = [row for row in book.unshrunk if (row.workload, row.recipe) in by_name]
+    for row in waiting[:AGAIN_FIRST]:
+        assert row.case is not None
+        task = row.case.task()
+        if task.settings.ensemble == "sim":
+            on = by_name[row.workload, row.recipe]
+            yield Piece(
+                role="run",
+                subject=on.subject.key,
+                world="sim",
+                task=task,
+                kind="case",
+                seed=row.case.seed,
+            )
+
+
+@contextlib.contextmanager
+def _lanes(order: Order) -> Iterator[dict[Ensemble, Performers]]:
+    """Those who perform the runs of each world; real servers have one process."""
+    worlds = order.plan.worlds
+    with contextlib.ExitStack() as stack:
+        lanes: dict[Ensemble, Performers] = {}
+        if "docker" in worlds:
+            lanes["docker"] = Performers(stack.enter_context(processes(1)), 1)
+        if order.dask is not None:
+            named = {
+                name
+                for on in order.plan.subjects
+                for name in (on.settings.workload, on.settings.recipe or "", *on.settings.fault)
+            }
+            references = sorted(filter(is_reference, named))
+            lanes["sim"] = stack.enter_context(cluster(order.dask, references))
+        else:
+            jobs = max(1, order.jobs - len(lanes))
+            lanes["sim"] = Performers(stack.enter_context(processes(jobs)), jobs)
+        yield lanes

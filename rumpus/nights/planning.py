@@ -1,0 +1,185 @@
+"""Plans a night: from its file, the project's names and what nights before have seen."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from rumpus.nights.canaries import Canary, known_mistakes, own_canary, rotated
+from rumpus.nights.expected import Expected, load_expected
+from rumpus.nights.kept_cases import Kept, kept_cases
+from rumpus.nights.night_file import NightFile
+from rumpus.nights.records import Ensemble, RunRow, Trouble
+from rumpus.nights.schedule import Schedule, longest_s, rank
+from rumpus.nights.store_rows import SubjectPast
+from rumpus.nights.subjects import OnTrial, on_trial
+from rumpus.project_names import Names
+from rumpus.runs.shard import Shard
+from rumpus.workloads.registry import WORKLOADS
+
+USUAL_CASE_S: Final = 1.0
+"""How long the run of a case is taken to take, if no night has performed it."""
+
+REASONS: Final = ("new or changed", "failed last", "not run for longest")
+"""Why a subject has its place, by the first part of its ``rank``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NightPlan:
+    """What a night is to do.
+
+    Attributes:
+        file: what was asked for.
+        subjects: what is on trial, in order.
+        past: what is known of them.
+        cases: the kept cases, in order.
+        to_show: those that are to show their failures; of all parts of the night.
+        canaries: known mistakes, in order.
+        expected: failures that are expected.
+        worlds: where something is to be performed.
+        notes: what people should know of it.
+        troubles: what was asked for and cannot be.
+    """
+
+    file: NightFile
+    subjects: Sequence[OnTrial]
+    past: Mapping[str, SubjectPast]
+    cases: Sequence[Kept]
+    to_show: Sequence[Kept]
+    canaries: Sequence[Canary]
+    expected: Sequence[Expected]
+    worlds: Sequence[Ensemble]
+    notes: Sequence[str] = ()
+    troubles: Sequence[Trouble] = ()
+
+    def schedule(
+        self, *, budget: float, threads: dict[Ensemble, int], random: Random, done: set[str]
+    ) -> Schedule:
+        """The order of its pieces.
+
+        Args:
+            budget: seconds.
+            threads: world -> how many pieces are performed there at once.
+            random: seeds and choices.
+            done: names of cases and canaries that had their turn before it was resumed.
+        """
+        return Schedule(
+            budget=budget,
+            threads=threads,
+            random=random,
+            cases=[kept.piece() for kept in self.cases if kept.name not in done],
+            canaries=[each for each in self.canaries if each.name not in done],
+            canary_share=self.file.canaries.share,
+            subjects=[
+                (on, 1 if self.reason(on) == REASONS[2] else len(on.kinds)) for on in self.subjects
+            ],
+        )
+
+    def reason(self, on: OnTrial) -> str:
+        """Why a subject has its place."""
+        return REASONS[rank(on, self.past.get(on.subject.key))[0]]
+
+
+def make_plan(
+    file: NightFile,
+    path: Path,
+    names: Names,
+    *,
+    past: Mapping[str, SubjectPast],
+    last: Sequence[RunRow],
+    random: Random,
+    why_no_engine: str | None,
+    shard: Shard | None = None,
+    canaries_in: Path | None = None,
+) -> NightPlan:
+    """Plan a night.
+
+    Args:
+        file: what was asked for.
+        path: of the file, from whose directory its paths count.
+        names: the project's.
+        past: subject -> what is known of it.
+        last: the runs of the last night.
+        random: the order of canaries.
+        why_no_engine: why real servers cannot be had; None if they can.
+        shard: which part of the night this is.
+        canaries_in: where modules of canaries are written; None: there are none of these.
+
+    Raises:
+        UsageError: something that the file names does not exist.
+        StoreError: a canary's module cannot be written.
+    """
+    place = path.parent
+    cases, wrong = kept_cases([place / each for each in file.cases])
+    subjects = on_trial(file.jobs, names, path)
+    subjects.sort(key=lambda on: rank(on, past.get(on.subject.key)))
+    troubles = [Trouble(kind="usage", what=words) for words in wrong]
+    real = [on for on in subjects if on.subject.world == "docker"]
+    if why_no_engine is not None and real:
+        subjects = [on for on in subjects if on.subject.world != "docker"]
+        what = f"real servers were asked for, for {len(real)} recipes: {why_no_engine}"
+        troubles.append(Trouble(kind="world", what=what, runs=len(real)))
+    canaries = _canaries(file, subjects, random, canaries_in)
+    cases = _in_order(cases, last)
+    to_show = [kept for kept in cases if kept.to_show]
+    if shard is not None:
+        cases = [each for number, each in enumerate(cases) if number % shard.of == shard.index]
+        canaries = [e for number, e in enumerate(canaries) if number % shard.of == shard.index]
+    notes = []
+    if real and why_no_engine is None and file.seconds < (least := min(map(longest_s, real))):
+        subjects = [on for on in subjects if on.subject.world != "docker"]
+        notes.append(f"real servers: a run on them may take {least:.0f} s, more than the budget")
+    tasks = [kept.piece().world for kept in cases] + [on.subject.world for on in subjects]
+    worlds: list[Ensemble] = ["sim"]
+    if "docker" in tasks and why_no_engine is None:
+        worlds.append("docker")
+    elif "docker" in tasks:
+        cases = [kept for kept in cases if kept.piece().world == "sim"]
+    return NightPlan(
+        file=file,
+        subjects=subjects,
+        past=past,
+        cases=cases,
+        to_show=to_show,
+        canaries=canaries,
+        expected=load_expected(place / file.expected),
+        worlds=worlds,
+        notes=notes,
+        troubles=troubles,
+    )
+
+
+def with_notes(plan: NightPlan, *notes: str) -> NightPlan:
+    """The plan with further notes; empty ones are left out."""
+    return replace(plan, notes=[*plan.notes, *filter(None, notes)])
+
+
+def _in_order(cases: Sequence[Kept], last: Sequence[RunRow]) -> list[Kept]:
+    """Cases: first those that were not as they should be, then those that had no turn."""
+    found = {run.name: run.found for run in last if run.role == "case"}
+
+    def place(kept: Kept) -> int:
+        if kept.name not in found:
+            return 1
+        return 2 if found[kept.name] in ("shown", "mended") else 0
+
+    return sorted(cases, key=place)
+
+
+def _canaries(
+    file: NightFile, subjects: Sequence[OnTrial], random: Random, place: Path | None
+) -> list[Canary]:
+    asked = file.canaries
+    if not asked.share:
+        return []
+    families = {on.subject.workload for on in subjects}
+    if asked.families == "all":
+        families = {*WORKLOADS}
+    elif asked.families:
+        families = {*asked.families}
+    own: list[Canary] = []
+    if asked.own and place is not None:
+        made = (own_canary(on, place) for on in subjects if not on.subject.kazoo)
+        own = [each for each in made if each is not None]
+    return [*random.sample(own, len(own)), *rotated(known_mistakes(families), random)]
