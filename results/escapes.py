@@ -91,6 +91,19 @@ def in_file_name(text: str) -> str:
     return re.sub(r"[^0-9A-Za-z._-]+", "-", text).lstrip(".-")
 
 
+def in_workflow_command(text: str) -> str:
+    """The message of a workflow command of GitHub Actions: in one line, with no command inside.
+
+    The runner reads ``%0A`` as the end of a line and ``%25`` as a percent sign.
+    """
+    return escaped_lines(text).replace("%", "%25").replace("\n", "%0A")
+
+
+def in_workflow_property(text: str) -> str:
+    """A property of such a command, whose properties end at commas and colons."""
+    return in_workflow_command(text).replace(":", "%3A").replace(",", "%2C")
+
+
 def fenced(code: str, language: str) -> Markdown:
     """A block of code in Markdown, with a fence that nothing in the code closes."""
     words = escaped(code)

@@ -240,7 +240,6 @@ def _init(parser: argparse.ArgumentParser) -> None:
         "path",
         type=Path,
         nargs="?",
-        default=Path("tests/test_coordination.py"),
         metavar="FILE",
         help="the file to write, which must not exist (default: tests/test_coordination.py)",
     )
@@ -252,6 +251,8 @@ def _init(parser: argparse.ArgumentParser) -> None:
         "as an example)"
     )
     parser.add_argument("--recipe", metavar="NAME", help=words)
+    words = "write a schedule instead: files by which it performs `rumpus nightly` every night"
+    parser.add_argument("--nightly", choices=("github", "gitlab", "cron"), help=words)
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
@@ -318,7 +319,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "doctor": ("what this host can do, and what is missing", add_runs),
     "image": ("versions of ZooKeeper for real servers, and the images of them", _image),
     "clean": ("remove the containers that killed runs left", _clean),
-    "init": ("write a first test of a recipe or workload of your own", _init),
+    "init": ("write a first test of a recipe or workload of your own, or a schedule", _init),
     "completion": ("a script by which a shell completes command lines", _completion),
     "sim-server": ("simulated ZooKeeper servers for real clients", _sim_server),
     "conformance": ("check that a server behaves as ZooKeeper 3.8 does", _conformance),

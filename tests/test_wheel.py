@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.nights.schedulers import SCHEDULERS
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("checker", "harness", "nemesis", "recipes", "results", "simulation", "workloads")
 
@@ -83,6 +85,12 @@ def test_the_wheel_has_one_name(wheel):
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.startswith("rumpus-0")} == {"rumpus"}
     assert {f"rumpus/{folder}/__init__.py" for folder in FOLDERS} <= set(names)
+
+
+def test_the_wheel_has_the_files_of_schedulers(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    needed = {file for each in SCHEDULERS.values() for file in each.files.values()}
+    assert {f"rumpus/nights/ci/{file}" for file in needed} <= set(names)
 
 
 @IF_FULL

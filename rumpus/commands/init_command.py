@@ -1,11 +1,16 @@
-"""``rumpus init``: writes a first test file for a recipe or workload of the user's own."""
+"""``rumpus init``: writes a first test of a recipe or workload of the user's own, or a schedule."""
 
 import argparse
+import os
+import shutil
+import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.text import Text
 
 from rumpus.consoles import answers
+from rumpus.nights.schedulers import files_for, next_steps
 from rumpus.project_names import Names, names_here
 from rumpus.results.escapes import in_python, in_python_name, in_shell
 from rumpus.results.store_error import StoreError
@@ -31,13 +36,19 @@ def test_{function}() -> None:
 '''
 
 
+_FIRST_TEST = Path("tests/test_coordination.py")
+
+
 def init_command(arguments: argparse.Namespace) -> int:
-    """Write the file and say what to do next; the exit code.
+    """Write the file, or those of a schedule, and say what to do next; the exit code.
 
     Raises:
         UsageError: the file exists, or the workload or recipe cannot be put on trial.
         StoreError: the file cannot be written.
     """
+    if arguments.nightly is not None:
+        return _schedule(arguments)
+    path = arguments.path or _FIRST_TEST
     find_in_working_directory()
     names = names_here()
     names.find_modules()
@@ -51,11 +62,11 @@ def init_command(arguments: argparse.Namespace) -> int:
         function=in_python_name(thing.rpartition(":")[2]),
         arguments=", ".join(words),
     )
-    _write(arguments.path, text)
+    _write({path: text}, "name another file, rumpus init FILE")
     command = ["rumpus", "run", named, *(["--recipe", recipe] if recipe else [])]
     for line in (
-        f"{arguments.path}: written. Next:",
-        f"  pytest {in_shell([arguments.path])}",
+        f"{path}: written. Next:",
+        f"  pytest {in_shell([path])}",
         f"  {in_shell([*command, '--ensemble', 'sim'])}",
         "A name for it, and defaults of its runs, go into pyproject.toml: docs/configuration.md",
     ):
@@ -90,14 +101,36 @@ def _check_recipe(names: Names, workload: Workload, named: str, recipe: str | No
         raise UsageError(f"--recipe: {error}; nothing was written") from error
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise UsageError(
-            f"{path} exists, and nothing is overwritten: name another file, rumpus init FILE"
-        ) from error
-    except OSError as error:
-        raise StoreError.from_os_error(path, "write the test", error) from error
+def _schedule(arguments: argparse.Namespace) -> int:
+    """Write the files by which a scheduler performs nights; the exit code."""
+    if arguments.path or arguments.workload or arguments.recipe:
+        raise UsageError("--nightly writes a schedule, and no test: give it alone")
+    here = Path.cwd()
+    scripts = sysconfig.get_path("scripts")
+    places = f"{scripts}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    program = Path(shutil.which("rumpus", path=places) or f"{scripts}/rumpus").absolute()
+    files = files_for(arguments.nightly, here, program)
+    _write({Path(name): text for name, text in files.items()}, "move it away first")
+    lines = [f"{', '.join(files)}: written. Next:"]
+    if not (here / ".git").exists():
+        lines.append("  move to the root of the repository: nothing is looked for elsewhere")
+    lines += [f"  {step}" for step in next_steps(arguments.nightly, here)]
+    for line in lines:
+        answers().print(Text(line), soft_wrap=True)
+    return 0
+
+
+def _write(files: Mapping[Path, str], otherwise: str) -> None:
+    """Write new files: all of them, or none if one exists."""
+    for path in files:
+        if os.path.lexists(path):
+            raise UsageError(f"{path} exists, and nothing is overwritten: {otherwise}")
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+            if path.suffix == ".sh":
+                path.chmod(0o755)
+        except OSError as error:
+            raise StoreError.from_os_error(path, "write it", error) from error

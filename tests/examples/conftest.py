@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.pipelines import Machine
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,3 +38,9 @@ def run_example(tmp_path):
         return result.stdout, {outcome: int(count) for count, outcome in counts}
 
     return perform
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A project of a user's, on a machine that has stand-ins for rumpus and pip."""
+    return Machine(tmp_path / "machine")
