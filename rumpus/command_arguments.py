@@ -40,9 +40,7 @@ def _nightly(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=words)
     words = "how long the night takes, such as 30m (default: as FILE says, or 30m)"
     add_seconds(parser, "--budget", None, words)
-    add_store(parser)
-    words = "where its documents go (default: runs/nights/NAME; runs/nights/latest is the newest)"
-    parser.add_argument("--output", type=Path, metavar="DIR", help=words)
+    _add_night(parser)
     words = "go on with the night that was killed, or ended early"
     parser.add_argument("--resume", action="store_true", help=words)
     words = "print what would be done, in which order, and how long it takes; run nothing"
@@ -65,14 +63,27 @@ def _nightly(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _add_night(parser: argparse.ArgumentParser) -> None:
+    """The options that say where a night is kept."""
+    add_store(parser)
+    words = (
+        "where a night's documents go (default: runs/nights/NAME; runs/nights/latest is the newest)"
+    )
+    parser.add_argument("--output", type=Path, metavar="DIR", help=words)
+
+
 def _shard(text: str) -> object:
     return importlib.import_module("rumpus.runs.shard").shard_of(text)
 
 
 def _merge(parser: argparse.ArgumentParser) -> None:
-    words = "what `rumpus explore --shard I/N --json` has printed, a file for each part"
+    words = (
+        "what `rumpus explore --shard I/N --json` has printed, a file for each part; or the "
+        "night.json of each part of a night"
+    )
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=words)
     add_cases(parser)
+    _add_night(parser)
     add_json(parser)
 
 
@@ -306,7 +317,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "run": ("run a workload under faults and judge it", _run),
     "explore": ("look for failures with seed after seed, and shrink each to a case", _explore),
     "nightly": ("run what matters within a budget, remember it, and say what is new", _nightly),
-    "merge": ("join what the parts of an exploration have found", _merge),
+    "merge": ("join what the parts of an exploration, or of a night, have found", _merge),
     "list": ("workloads, recipes with their promises, faults, and models", add_json),
     "mutants": ("hunt recipes, or servers, with known mistakes in simulated runs", _mutants),
     "cause": ("when did a failure of a simulated run become likely?", _cause),

@@ -31,7 +31,7 @@ class Repository:
     def __init__(self, directory: Path) -> None:
         program = shutil.which("git")
         if program is None:
-            raise UsageError("--commits needs git, and there is none: install it")
+            raise UsageError("commits need git, and there is none: install it")
         self._program = program
         self._directory = directory
         self._top = Path(self._git("rev-parse", "--show-toplevel"))
@@ -54,6 +54,33 @@ class Repository:
             )
         words = ("--first-parent", "--reverse", "--abbrev-commit", f"{first}..{last}")
         return [first, *self._git("rev-list", *words).split()]
+
+    def has(self, commit: str) -> bool:
+        """Whether there is such a commit."""
+        try:
+            self._git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+        except UsageError:
+            return False
+        return True
+
+    def fork_of(self, commit: str) -> str:
+        """Where the way to what is checked out leaves the way to a commit, by its short name.
+
+        Raises:
+            UsageError: there is no such commit, or they have nothing in common.
+        """
+        return self._git("rev-parse", "--short", self._git("merge-base", commit, "HEAD"))
+
+    def changed_since(self, commit: str) -> frozenset[Path]:
+        """The files that differ from a commit's, also those that nobody has committed.
+
+        Raises:
+            UsageError: there is no such commit.
+        """
+        listed = self._git("diff", "--name-only", "-z", commit, inside=self._top)
+        others = ("ls-files", "--others", "--exclude-standard", "-z")
+        listed += "\0" + self._git(*others, inside=self._top)
+        return frozenset((self._top / name).resolve() for name in listed.split("\0") if name)
 
     def replay(self, commit: str, cases: Sequence[Case], *, jobs: int) -> Iterator[Ran]:
         """Replay cases with the code of a commit.
@@ -99,14 +126,14 @@ class Repository:
         """Whether one commit is the other or comes before it."""
         return self._git("merge-base", first, last) == self._git("rev-parse", first)
 
-    def _git(self, *words: str) -> str:
-        """What Git answers, without the newline at its end.
+    def _git(self, *words: str, inside: Path | None = None) -> str:
+        """What Git answers, without the newline at its end; ``inside``: where it is asked.
 
         Raises:
             UsageError: it refuses.
         """
         done = subprocess.run(
-            [self._program, "-C", str(self._directory), *words],
+            [self._program, "-C", str(inside or self._directory), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

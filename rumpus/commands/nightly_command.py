@@ -6,7 +6,7 @@ import datetime as dt
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from rumpus.campaigns.tasks import software
 from rumpus.consoles import answers, notices, print_document, print_json, shown
 from rumpus.exit_codes import VALID
 from rumpus.nights.asked import Asked, asked_before, asked_now
+from rumpus.nights.changes import Change
 from rumpus.nights.document import NightDocument, to_json
 from rumpus.nights.night import Night
 from rumpus.nights.night_file import NightFile, schema
@@ -79,41 +80,75 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
     row = msgspec.structs.replace(
         row, budget=file.seconds, ended=None, interrupted=False, troubles=(), asked=asked.plain()
     )
-    directory = arguments.output or NIGHTS / row.name
-    canaries = directory / "canaries"
-    try:
-        canaries.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError.from_os_error(canaries, "make the night's directory", error) from error
-    sys.path.append(str(canaries.resolve()))
-    plan = _plan(names, store, asked, file, row, None if arguments.dask else canaries)
-    say(f"night {row.name}: {asked.source}; what comes of it will be in {shown(directory)}")
-    if former is None:
-        store.begin_night(row)
-    else:
-        store.update_night(row)
-    display = _Display(console)
-    with display.live():
-        document = perform_night(
-            Order(
-                plan=plan,
-                night=row,
-                store=store,
-                directory=directory,
-                jobs=arguments.jobs,
-                dask=arguments.dask,
-                say=say,
-                show=display.show,
+    change = Change(Path.cwd(), arguments.base) if arguments.changed else None
+
+    def perform(directory: Path) -> NightDocument:
+        canaries = None if arguments.dask else _folder(directory / "canaries")
+        plan = _plan(names, store, asked, file, row, canaries)
+        if change is not None:
+            plan = with_notes(change.of(plan, asked.path), f"compared with {change.base}")
+        say(f"night {row.name}: {asked.source}; what comes of it will be in {shown(directory)}")
+        if former is None:
+            store.begin_night(row)
+        else:
+            store.update_night(row)
+        display = _Display(console)
+        with display.live():
+            return perform_night(
+                Order(
+                    plan=plan,
+                    night=row,
+                    store=store,
+                    directory=directory,
+                    jobs=arguments.jobs,
+                    dask=arguments.dask,
+                    say=say,
+                    show=display.show,
+                    change=change,
+                )
             )
-        )
-    _link(directory)
-    if arguments.notify:
+
+    return finish(perform, arguments, row.name)
+
+
+def finish(make: Callable[[Path], NightDocument], arguments: argparse.Namespace, name: str) -> int:
+    """Have a night's documents made, and tell it; the exit code.
+
+    Args:
+        make: makes them, in a directory that exists.
+        arguments: the command's: ``output``, ``json``, and perhaps ``notify``.
+        name: of the night.
+
+    Raises:
+        StoreError: something cannot be written.
+    """
+    directory = _folder(arguments.output or NIGHTS / name)
+    document = make(directory)
+    if directory.parent == NIGHTS:
+        link_atomically(NIGHTS / "latest", Path(directory.name))
+    if getattr(arguments, "notify", None):
         document = notify(arguments.notify, document, directory)
     if arguments.json:
         print_json(to_json(document))
-    else:
-        _print(document, directory)
+        return document.exit_code
+    style = "" if document.exit_code == VALID else "bold red"
+    for number, line in enumerate(in_text(document)):
+        answers().print(Text(line, style if number == 0 else ""), soft_wrap=True)
+    answers().print(Text(f"all of it: {shown(directory)}"), soft_wrap=True)
     return document.exit_code
+
+
+def _folder(path: Path) -> Path:
+    """A directory, made if it is missing.
+
+    Raises:
+        StoreError: it cannot be.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError.from_os_error(path, "make the night's directory", error) from error
+    return path
 
 
 def _former(store: Store) -> NightRow:
@@ -159,6 +194,8 @@ def _plan(
         UsageError: something that is asked for does not exist.
     """
     nights = [night for night in store.nights() if night.name != row.name]
+    if canaries is not None:
+        sys.path.append(str(canaries.resolve()))
     plan = make_plan(
         file,
         asked.path,
@@ -198,19 +235,6 @@ def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
         for line in plan_lines(plan, asked.source, arguments.jobs):
             answers().print(Text(line), soft_wrap=True)
     return 0
-
-
-def _link(directory: Path) -> None:
-    """Let ``latest`` beside the directory point at it, if it stands where nights usually do."""
-    if directory.parent == NIGHTS:
-        link_atomically(NIGHTS / "latest", Path(directory.name))
-
-
-def _print(document: NightDocument, directory: Path) -> None:
-    style = "" if document.exit_code == VALID else "bold red"
-    for number, line in enumerate(in_text(document)):
-        answers().print(Text(line, style if number == 0 else ""), soft_wrap=True)
-    answers().print(Text(f"all of it: {shown(directory)}"), soft_wrap=True)
 
 
 class _Display:

@@ -114,6 +114,7 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         expired: expected failures whose date is over, in words.
         gone: expected failures that were not seen though their recipes ran, in words.
         notes: what else has to be known to read this right.
+        idle: why there was nothing to do; empty if there was something.
     """
 
     version: int = VERSION
@@ -128,6 +129,7 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     expired: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    idle: str = ""
 
     @property
     def broken(self) -> Sequence[FailureResult]:
@@ -212,7 +214,7 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             if code in codes:
                 return code
         open_ones = self.of_state("stale") or self.unexercised or self.undecided
-        nothing = not any(run.outcome for run in self.runs) and not self.commands
+        nothing = not any(run.outcome for run in self.runs) and not (self.commands or self.idle)
         if open_ones or nothing or self.night.interrupted:
             return UNDECIDED
         return VALID
@@ -294,4 +296,5 @@ def merged(parts: Sequence[NightDocument], night: NightRow) -> NightDocument:
         expired=tuple(dict.fromkeys(each for part in parts for each in part.expired)),
         gone=tuple(sorted(set.intersection(*(set(part.gone) for part in parts)))),
         notes=tuple(dict.fromkeys(each for part in parts for each in part.notes)),
+        idle=parts[0].idle,
     )

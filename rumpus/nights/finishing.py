@@ -74,6 +74,7 @@ def finished(
         expired=tuple(str(each) for each in plan.expected if each.until < today),
         gone=tuple(_gone(plan.expected, book, had_turn)),
         notes=tuple(plan.notes),
+        idle=plan.idle,
     )
 
 

@@ -16,6 +16,7 @@ from rumpus.campaigns.dask_cluster import cluster
 from rumpus.campaigns.tasks import Performers, processes
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.interruption import Interruption
+from rumpus.nights.changes import Change
 from rumpus.nights.document import NightDocument
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.finishing import finished
@@ -32,6 +33,7 @@ from rumpus.nights.store import Store
 from rumpus.nights.summary import headline
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
+from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import is_reference
 
 BEAT_S: Final = 5.0
@@ -54,6 +56,7 @@ class Order:
         dask: the address of a cluster's scheduler; None: this machine performs all.
         say: called with a line for people.
         show: called when something has changed.
+        change: what is compared with its base; None: nothing is.
     """
 
     plan: NightPlan
@@ -64,6 +67,7 @@ class Order:
     dask: str | None
     say: Callable[[str], None]
     show: Callable[[Night], None]
+    change: Change | None = None
 
 
 def perform_night(order: Order) -> NightDocument:
@@ -133,6 +137,7 @@ def perform_night(order: Order) -> NightDocument:
             if notes.interrupted
             else list(perform_commands(plan.file.commands, order.directory, notes, order.say))
         )
+        not_worse = _not_worse(order, book, notes)
         with interruption.listening(order.say):
             notes.troubles += keeping.troubles
             document = finished(
@@ -143,8 +148,30 @@ def perform_night(order: Order) -> NightDocument:
                 schedule,
                 today=dt.datetime.now(dt.UTC).date(),
                 commands=commands,
+                not_worse=not_worse,
             )
             return end_night(document, order.store, order.directory, notes)
+
+
+def _not_worse(order: Order, book: FailureBook, notes: NightNotes) -> frozenset[str]:
+    """Failures and cases that are as they are without the change; Ctrl-C ends the look."""
+    if order.change is None or notes.interrupted:
+        return frozenset()
+    rows = [book.failures[failure] for failure in book.tonight]
+    known = {row.id for row in rows if not book.is_new(row)}
+    cases = [(row.id, row.case) for row in rows if row.case is not None and row.id not in known]
+    kept = {each.name: each.case for each in order.plan.cases}
+    cases += [
+        (name, kept[name]) for name, note in notes.cases.items() if note.state == "regression"
+    ]
+    try:
+        return order.change.without(cases, order.jobs) | known
+    except KeyboardInterrupt:
+        notes.interrupted = True
+    except UsageError as error:
+        what = f"nothing could be compared with {order.change.base}: {error}"
+        notes.troubles.append(Trouble(kind="usage", what=what))
+    return frozenset(known)
 
 
 def end_night(

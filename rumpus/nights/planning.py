@@ -40,6 +40,7 @@ class NightPlan:
         worlds: where something is to be performed.
         notes: what people should know of it.
         troubles: what was asked for and cannot be.
+        idle: why there is nothing to do; empty if there is something.
     """
 
     file: NightFile
@@ -52,6 +53,7 @@ class NightPlan:
     worlds: Sequence[Ensemble]
     notes: Sequence[str] = ()
     troubles: Sequence[Trouble] = ()
+    idle: str = ""
 
     def schedule(
         self, *, budget: float, threads: dict[Ensemble, int], random: Random, done: set[str]

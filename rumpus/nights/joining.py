@@ -1,0 +1,168 @@
+"""Puts the parts of a night together that several machines have performed (``--shard``)."""
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rumpus.nights.document import VERSION, FailureResult, NightDocument, merged
+from rumpus.nights.outputs import write_outputs
+from rumpus.nights.records import NightRow
+from rumpus.nights.store import Store
+from rumpus.nights.summary import headline
+from rumpus.results.store_error import StoreError
+from rumpus.results.untrusted_file import read_regular
+from rumpus.runs.shard import shard_of
+from rumpus.usage_error import UsageError
+
+_LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about ten megabytes
+
+
+class _Kind(msgspec.Struct):
+    """What tells ``night.json`` from other documents."""
+
+    night: dict[str, object] | None = None
+    version: int = 0
+
+
+def is_night(path: Path) -> bool:
+    """Whether a file is ``night.json``, of whichever version.
+
+    Raises:
+        UnreadableRun: it is no regular file, or is too large.
+    """
+    try:
+        kind = msgspec.json.decode(read_regular(path, "read the results", _LARGEST), type=_Kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return kind.night is not None
+
+
+def load_night(path: Path) -> NightDocument:
+    """Read ``night.json``.
+
+    Raises:
+        UsageError: it is malformed, or of another version.
+        UnreadableRun: it is no regular file, or is too large.
+    """
+    text = read_regular(path, "read the night", _LARGEST)
+    try:
+        version = msgspec.json.decode(text, type=_Kind).version
+        if version != VERSION:
+            raise UsageError(f"{path}: has version {version}; this program reads {VERSION}")
+        document = msgspec.json.decode(text, type=NightDocument)
+        for each in document.failures:
+            if each.failure.case is not None:
+                each.failure.case.task()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: not what `rumpus nightly` writes: {error}") from error
+    return document
+
+
+def check_night_parts(parts: Mapping[Path, NightDocument]) -> None:
+    """See whether the parts make a whole.
+
+    Raises:
+        UsageError: they do not; it names the file.
+    """
+    first_path, first = next(iter(parts.items()))
+    places: dict[int, Path] = {}
+    of = 0
+    for path, part in parts.items():
+        if not part.night.shard:
+            raise UsageError(f"{path}: a whole night: it was performed without --shard")
+        shard = shard_of(part.night.shard)
+        of = of or shard.of
+        if (shard.of, part.night.seed) != (of, first.night.seed):
+            raise UsageError(
+                f"{path}: not of the same night as {first_path}: give all parts the same --seed, "
+                "and --shard I/N with the same N"
+            )
+        if shard.index in places:
+            raise UsageError(f"{path}: is part {shard} like {places[shard.index]}")
+        places[shard.index] = path
+    if missing := [f"{number}/{of}" for number in range(of) if number not in places]:
+        raise UsageError(f"parts are missing: {', '.join(missing)}")
+
+
+def join(parts: Mapping[Path, NightDocument], store: Store, directory: Path) -> NightDocument:
+    """Make one night of its parts, remember it, and write its documents.
+
+    Whether a failure is new is asked of the store: each part knows only what it was given.
+
+    Args:
+        parts: ``night.json`` -> what it says; the cases lie beside it.
+        store: where the night is remembered.
+        directory: where its documents go.
+
+    Raises:
+        StoreError: something cannot be written.
+    """
+    nights = [part.night for part in parts.values()]
+    row = _whole(nights, store)
+    before = {each.id for each in store.failures()}
+    document = merged(list(parts.values()), row)
+    failures = [_placed(each, row, before) for each in document.failures]
+    document = msgspec.structs.replace(document, failures=tuple(failures))
+    row = msgspec.structs.replace(
+        document.night,
+        headline=headline(document),
+        exit_code=document.exit_code,
+        counts=document.counts,
+    )
+    document = msgspec.structs.replace(document, night=row)
+    store.begin_night(row)
+    for each in failures:
+        store.note_failure(each.failure)
+    known = {each.failure.id for each in failures}
+    for run in document.runs:
+        shown = tuple(failure for failure in run.failures if failure in known)
+        store.note_run(row.name, msgspec.structs.replace(run, failures=shown))
+    store.thin()
+    _copy_moved(parts, document, directory)
+    write_outputs(document, directory, {})
+    return document
+
+
+def _whole(nights: Sequence[NightRow], store: Store) -> NightRow:
+    first = min(nights, key=lambda night: night.began)
+    ended = [night.ended for night in nights]
+    return msgspec.structs.replace(
+        first,
+        name=store.new_name(first.name.partition(".")[0]),
+        ended=max((each for each in ended if each is not None), default=time.time()),
+        seconds=max(night.seconds for night in nights),
+        interrupted=any(night.interrupted for night in nights),
+        shard="",
+    )
+
+
+def _placed(each: FailureResult, night: NightRow, before: set[str]) -> FailureResult:
+    """A failure as the whole night knows it."""
+    state = each.state
+    if state in ("new", "known"):
+        state = "known" if each.failure.id in before else "new"
+    failure = msgspec.structs.replace(
+        each.failure, first_night=night.name, last_night=night.name, runs=0
+    )
+    return msgspec.structs.replace(each, failure=failure, state=state)
+
+
+def _copy_moved(
+    parts: Mapping[Path, NightDocument], document: NightDocument, directory: Path
+) -> None:
+    """Copy the cases that take the place of stale ones."""
+    for path in parts:
+        for each in document.cases:
+            source = path.parent / each.moved
+            if not each.moved or not source.is_file():
+                continue
+            target = directory / each.moved
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+            except OSError as error:
+                raise StoreError.from_os_error(target, "write the case", error) from error
