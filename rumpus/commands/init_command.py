@@ -10,6 +10,8 @@ from pathlib import Path
 from rich.text import Text
 
 from rumpus.consoles import answers
+from rumpus.nights.found_recipes import FoundRecipe, found_recipes, night_file_for
+from rumpus.nights.night_file import USUAL_FILE
 from rumpus.nights.schedulers import files_for, next_steps
 from rumpus.project_names import Names, names_here
 from rumpus.results.escapes import in_python, in_python_name, in_shell
@@ -102,22 +104,54 @@ def _check_recipe(names: Names, workload: Workload, named: str, recipe: str | No
 
 
 def _schedule(arguments: argparse.Namespace) -> int:
-    """Write the files by which a scheduler performs nights; the exit code."""
-    if arguments.path or arguments.workload or arguments.recipe:
-        raise UsageError("--nightly writes a schedule, and no test: give it alone")
+    """Write the files by which a scheduler performs nights; the exit code.
+
+    If nothing says what a night runs, a file does that names the recipe of the command line, or
+    what looks like one.
+    """
+    if arguments.path:
+        raise UsageError("--nightly writes a schedule, and no test: leave FILE out")
     here = Path.cwd()
     scripts = sysconfig.get_path("scripts")
     places = f"{scripts}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     program = Path(shutil.which("rumpus", path=places) or f"{scripts}/rumpus").absolute()
     files = files_for(arguments.nightly, here, program)
+    recipes = _recipes_of_nights(arguments, here)
+    if recipes:
+        files[str(USUAL_FILE)] = night_file_for(recipes)
     _write({Path(name): text for name, text in files.items()}, "move it away first")
     lines = [f"{', '.join(files)}: written. Next:"]
     if not (here / ".git").exists():
         lines.append("  move to the root of the repository: nothing is looked for elsewhere")
+    lines += [
+        f"  see whether {each.reference} is a {each.workload}: {USUAL_FILE} says so"
+        for each in recipes
+    ]
+    lines.append("  rumpus nightly --budget 1m  # a first night here and now")
+    lines += [f"  git add {USUAL_FILE}"] if recipes else []
     lines += [f"  {step}" for step in next_steps(arguments.nightly, here)]
     for line in lines:
         answers().print(Text(line), soft_wrap=True)
     return 0
+
+
+def _recipes_of_nights(arguments: argparse.Namespace, here: Path) -> list[FoundRecipe]:
+    """The recipes that a night's file has to name; none if something else says what to run.
+
+    Raises:
+        UsageError: nothing does, and nothing looks like a recipe.
+    """
+    if arguments.recipe:
+        return [FoundRecipe(arguments.workload or "lock", arguments.recipe)]
+    settings = names_here().settings
+    if settings.recipes or settings.workloads or USUAL_FILE.exists():
+        return []
+    if recipes := found_recipes(here):
+        return recipes
+    raise UsageError(
+        "nothing here says what a night is to run: name your recipe, "
+        "rumpus init --nightly ... --workload lock --recipe package.module:Name"
+    )
 
 
 def _write(files: Mapping[Path, str], otherwise: str) -> None:

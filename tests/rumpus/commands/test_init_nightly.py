@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.nights.night_file import load_night_file
 from rumpus.nights.schedulers import SCHEDULERS, files_for
 from rumpus.usage_error import UsageError
 
@@ -18,10 +19,47 @@ FILES = {
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
+    """A repository whose pyproject.toml, one folder above, names what a night runs."""
     place = tmp_path / "my project"
     (place / ".git").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.rumpus.recipes.mine]\nworkload = "lock"\nrecipe = "my_lock:MyLock"\n'
+    )
     monkeypatch.chdir(place)
     return place
+
+
+LOCK = "class MyLock:\n"
+LOCK += "    def __init__(self, client, path): pass\n"
+LOCK += "    def acquire(self): pass\n    def release(self): pass\n"
+
+
+def test_a_project_that_names_nothing_gets_a_file_of_what_looks_like_a_recipe(project, rumpus):
+    (project.parent / "pyproject.toml").unlink()
+    (project / "shop").mkdir()
+    (project / "shop" / "locks.py").write_text(LOCK)
+    answer = rumpus("init", "--nightly", "github")
+    assert answer.code == 0, answer
+    assert "see whether shop.locks:MyLock is a lock" in answer.out
+    file = load_night_file(project / "nightly.toml")
+    assert [(job.workloads, job.recipes) for job in file.jobs] == [
+        (("lock",), ("shop.locks:MyLock",))
+    ]
+
+
+def test_the_recipe_that_is_named_goes_into_the_file(project, rumpus):
+    words = ("init", "--nightly", "gitlab", "--workload", "queue", "--recipe", "q:Queue")
+    assert rumpus(*words).code == 0
+    (job,) = load_night_file(project / "nightly.toml").jobs
+    assert (job.workloads, job.recipes) == (("queue",), ("q:Queue",))
+
+
+def test_without_anything_like_a_recipe_it_asks_for_one(project, rumpus):
+    (project.parent / "pyproject.toml").unlink()
+    answer = rumpus("init", "--nightly", "github")
+    assert answer.code == 2
+    assert "name your recipe, rumpus init --nightly" in answer.err
+    assert written(project) == set()
 
 
 def written(project):
@@ -102,11 +140,10 @@ def test_nothing_is_overwritten_and_then_nothing_is_written(project, rumpus, nam
     assert written(project) == set()
 
 
-@pytest.mark.parametrize("words", [["a.py"], ["--workload", "lock"], ["--recipe", "kazoo"]])
-def test_it_is_a_test_or_a_schedule(project, rumpus, words):
-    answer = rumpus("init", *words, "--nightly", "github")
+def test_it_is_a_test_or_a_schedule(project, rumpus):
+    answer = rumpus("init", "a.py", "--nightly", "github")
     assert answer.code == 2
-    assert "give it alone" in answer.err
+    assert "leave FILE out" in answer.err
     assert written(project) == set()
 
 
