@@ -57,7 +57,7 @@ class Change:
             plan: all that there is.
             file: the night's; its change touches everything, too.
         """
-        plan = replace(plan, file=msgspec.structs.replace(plan.file, commands=()))
+        plan = replace(plan, commands=(), reserved=0.0)
         if any(path.name in EVERYTHING or path == file.resolve() for path in self.files):
             return plan
         subjects = [on for on in plan.subjects if self._touches(on)]

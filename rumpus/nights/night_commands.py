@@ -23,6 +23,25 @@ PATIENCE_S: Final = 5.0
 """How long a command may take to end when it is told to."""
 
 
+def fitting(commands: Sequence[Command], budget: float) -> tuple[list[Command], float, list[str]]:
+    """The commands for which a budget has room: together they may take half of it.
+
+    Returns:
+        Those that fit, the seconds that are kept for them, and what is said of the others.
+    """
+    fit: list[Command] = []
+    kept = 0.0
+    left_out = []
+    for command in commands:
+        seconds = seconds_of(command.timeout)
+        if kept + seconds <= budget / 2:
+            fit.append(command)
+            kept += seconds
+        else:
+            left_out.append(f"{command.name} may take {command.timeout}, too long for the budget")
+    return fit, kept, left_out
+
+
 def perform_commands(
     commands: Sequence[Command], directory: Path, notes: NightNotes, say: Callable[[str], None]
 ) -> Iterator[CommandResult]:

@@ -78,7 +78,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Args:
         name: by which the night speaks of it.
         run: its words; no shell reads them.
-        timeout: after so long it is ended, which is trouble.
+        timeout: after so long it is ended, which is trouble. So much of the budget is kept for it;
+            one that does not fit is left out, which is said.
     """
 
     name: str
@@ -112,7 +113,7 @@ class NightFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         canaries: known mistakes.
         owners: recipe, or ``workload / recipe`` -> who is told of its failures.
         jobs: what is put on trial.
-        commands: what is run at the end, whatever the budget.
+        commands: what is run at the end; together they may take half of the budget.
         shrink: which share of the budget goes into making failures small, at most.
     """
 

@@ -86,7 +86,7 @@ def perform_night(order: Order) -> NightDocument:
     book.tonight.update(_counted(before))
     for on in plan.subjects:
         keeping.keep(lambda store, on=on: store.note_source(row.name, on.subject, on.source))  # type: ignore[misc]  # the default binds it
-    budget = max(0.0, row.budget - row.seconds)
+    budget = max(0.0, row.budget - row.seconds - plan.reserved)
     with contextlib.ExitStack() as stack:
         shrinker = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="shrinking"))
         lanes = stack.enter_context(_lanes(order))
@@ -135,7 +135,7 @@ def perform_night(order: Order) -> NightDocument:
         commands = (
             []
             if notes.interrupted
-            else list(perform_commands(plan.file.commands, order.directory, notes, order.say))
+            else list(perform_commands(plan.commands, order.directory, notes, order.say))
         )
         not_worse = _not_worse(order, book, notes)
         with interruption.listening(order.say):

@@ -13,9 +13,11 @@ USUAL_S: Final = {"sim": 3.0, "docker": 60.0}
 
 
 def longest_s(plan: NightPlan, jobs: int) -> float:
-    """How long the night takes, without its commands: its budget, if something is on trial."""
+    """How long the night takes: its budget, if something is on trial."""
     budget = plan.file.seconds
-    return budget if plan.subjects else min(budget * CASES, _cases_s(plan, jobs))
+    if plan.subjects:
+        return budget
+    return min(budget * CASES, _cases_s(plan, jobs)) + plan.reserved
 
 
 def plan_lines(plan: NightPlan, source: str, jobs: int) -> list[str]:
@@ -46,8 +48,8 @@ def plan_lines(plan: NightPlan, source: str, jobs: int) -> list[str]:
         f"3. {many(len(plan.subjects), 'recipe')}, once each, in this order; then by weight"
     )
     lines += [f"   {_told(plan, on)}" for on in plan.subjects]
-    for command in plan.file.commands:
-        lines.append(f"4. {command.name}, at most {duration(seconds_of(command.timeout))} more")
+    for command in plan.commands:
+        lines.append(f"4. {command.name}, at most {duration(seconds_of(command.timeout))}")
     lines += [f"trouble: {trouble.what}" for trouble in plan.troubles]
     return [*lines, *(f"note: {note}" for note in plan.notes)]
 
@@ -72,7 +74,7 @@ def plan_document(plan: NightPlan, jobs: int) -> dict[str, Any]:
             }
             for on in plan.subjects
         ],
-        "commands": [each.name for each in plan.file.commands],
+        "commands": [each.name for each in plan.commands],
         "troubles": [each.what for each in plan.troubles],
         "notes": list(plan.notes),
     }

@@ -9,7 +9,8 @@ from typing import Final
 from rumpus.nights.canaries import Canary, known_mistakes, own_canary, rotated
 from rumpus.nights.expected import Expected, load_expected
 from rumpus.nights.kept_cases import Kept, kept_cases
-from rumpus.nights.night_file import NightFile
+from rumpus.nights.night_commands import fitting
+from rumpus.nights.night_file import Command, NightFile
 from rumpus.nights.records import Ensemble, RunRow, Trouble
 from rumpus.nights.schedule import Schedule, longest_s, rank
 from rumpus.nights.store_rows import SubjectPast
@@ -41,6 +42,8 @@ class NightPlan:
         notes: what people should know of it.
         troubles: what was asked for and cannot be.
         idle: why there is nothing to do; empty if there is something.
+        commands: those of the file that fit into the budget.
+        reserved: the part of the budget that is kept for them, in seconds.
     """
 
     file: NightFile
@@ -54,6 +57,8 @@ class NightPlan:
     notes: Sequence[str] = ()
     troubles: Sequence[Trouble] = ()
     idle: str = ""
+    commands: Sequence[Command] = ()
+    reserved: float = 0.0
 
     def schedule(
         self, *, budget: float, threads: dict[Ensemble, int], random: Random, done: set[str]
@@ -128,8 +133,12 @@ def make_plan(
     if shard is not None:
         cases = [each for number, each in enumerate(cases) if number % shard.of == shard.index]
         canaries = [e for number, e in enumerate(canaries) if number % shard.of == shard.index]
-    notes = []
-    if real and why_no_engine is None and file.seconds < (least := min(map(longest_s, real))):
+    commands, kept, notes = fitting(file.commands, file.seconds)
+    if (
+        real
+        and why_no_engine is None
+        and file.seconds - kept < (least := min(map(longest_s, real)))
+    ):
         subjects = [on for on in subjects if on.subject.world != "docker"]
         notes.append(f"real servers: a run on them may take {least:.0f} s, more than the budget")
     tasks = [kept.piece().world for kept in cases] + [on.subject.world for on in subjects]
@@ -149,6 +158,8 @@ def make_plan(
         worlds=worlds,
         notes=notes,
         troubles=troubles,
+        commands=commands,
+        reserved=kept,
     )
 
 
