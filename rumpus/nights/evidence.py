@@ -202,6 +202,14 @@ def welch(strata: Sequence[tuple[Moments, Moments]]) -> Ratio | None:
     return Ratio(factor, student(value / error, freedom))
 
 
+def geometric_mean(sample: Moments) -> Estimate:
+    """The geometric mean of a sample, with Student's interval; of one value, any could be true."""
+    if sample.count < 2:
+        return Estimate(_exp(sample.mean) if sample.count else math.nan, 0.0, math.inf)
+    reach = student_quantile(sample.count - 1) * math.sqrt(sample.variance / sample.count)
+    return Estimate(_exp(sample.mean), _exp(sample.mean - reach), _exp(sample.mean + reach))
+
+
 def _exp(value: float) -> float:
     return math.exp(min(value, 700.0))  # two values may leave any factor possible
 
