@@ -5,6 +5,7 @@ that spends more runs on a fragile recipe is not a worse night. With one stratum
 the usual one of its name. Intervals are two-sided and have 95 %.
 """
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Self
@@ -219,15 +220,20 @@ def student(t: float, freedom: float) -> float:
     return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 
+@functools.lru_cache(maxsize=4096)
 def student_quantile(freedom: float) -> float:
     """What a value of Student's distribution exceeds in absolute terms in 5 % of cases."""
-    low, high = Z, 2 * Z
-    while student(high, freedom) > LEVEL:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if student(middle, freedom) > LEVEL else (low, middle)
-    return (low + high) / 2
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    scale -= math.log(freedom * math.pi) / 2
+    t = Z
+    # Newton's method: the probability falls, ever more slowly, so that no step leads too far.
+    for _ in range(100):
+        density = math.exp(scale - (freedom + 1) / 2 * math.log1p(t * t / freedom))
+        step = (student(t, freedom) - LEVEL) / (2 * density)
+        t += step
+        if abs(step) < 1e-11 * t:
+            break
+    return t
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
