@@ -276,6 +276,17 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _bundle(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("failure", metavar="ID", help="the failure's name, or its first digits")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE.zip", help="the file to write"
+    )
+    words = "leave out the module of a recipe or workload of your own"
+    parser.add_argument("--without-source", action="store_true", help=words)
+    _add_store(parser)
+    add_json(parser)
+
+
 def _add_store(parser: argparse.ArgumentParser) -> None:
     """The option that says where nights are kept."""
     words = "where nights are kept (default: runs/nights.sqlite)"
@@ -307,6 +318,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "bisect": ("in which version of kazoo, of your code or of ZooKeeper a failure came", _bisect),
     "nights": ("the nights that were performed, one a line", _nights),
     "failure": ("what the nights know of a failure, and how to perform it again", _failure),
+    "bundle": ("one zip by which a stranger sees a failure and performs it again", _bundle),
     "compare": (
         "what is new, gone or worse between two nights, branches, versions or runs",
         _compare,
