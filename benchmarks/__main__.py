@@ -26,6 +26,7 @@ from benchmarks import (
     links,
     lock_cycle,
     long_run,
+    nights,
     run_cost,
     search,
     simulation,
@@ -51,6 +52,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "detection": detection.measure,
     "causes": causes.measure,
     "stories": stories.measure,
+    "nights": nights.measure,
     "ensemble": ensemble.measure,
     "endurance": endurance.measure,
 }

@@ -303,6 +303,50 @@ def _conformance(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _nights(parser: argparse.ArgumentParser) -> None:
+    _add_store(parser)
+    add_json(parser)
+
+
+def _failure(parser: argparse.ArgumentParser) -> None:
+    words = "the failure's name, or its first 4 digits or more; `rumpus nights --json` has them"
+    parser.add_argument("failure", metavar="ID", help=words)
+    parser.add_argument("--case", type=Path, metavar="FILE", help="write its case to this file")
+    _add_store(parser)
+    add_json(parser)
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    words = (
+        "a run's directory or one with runs in it, a night (2026-11-26, last, last~1), a branch, "
+        "whose newest 5 nights count, or a version (kazoo=2.10.0)"
+    )
+    parser.add_argument("a", metavar="A", help=words)
+    parser.add_argument("b", metavar="B", help="what is compared with it, named likewise")
+    parser.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")
+    _add_store(parser)
+    add_json(parser)
+
+
+def _bundle(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("failure", metavar="ID", help="the failure's name, or its first digits")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE.zip", help="the file to write"
+    )
+    words = "leave out the module of a recipe or workload of your own"
+    parser.add_argument("--without-source", action="store_true", help=words)
+    _add_store(parser)
+    add_json(parser)
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    """The option that says where nights are kept."""
+    words = "where nights are kept (default: runs/nights.sqlite)"
+    parser.add_argument(
+        "--store", type=Path, default=Path("runs/nights.sqlite"), metavar="FILE", help=words
+    )
+
+
 def _add_output(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=words)
 
@@ -325,6 +369,13 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "reproduce": ("look for the failure of a run on real servers in simulated runs", _reproduce),
     "replay": ("perform failures again that were kept as cases, or a run", _replay),
     "bisect": ("in which version of kazoo, of your code or of ZooKeeper a failure came", _bisect),
+    "nights": ("the nights that were performed, one a line", _nights),
+    "failure": ("what the nights know of a failure, and how to perform it again", _failure),
+    "bundle": ("one zip by which a stranger sees a failure and performs it again", _bundle),
+    "compare": (
+        "what is new, gone or worse between two nights, branches, versions or runs",
+        _compare,
+    ),
     "check": ("judge a run again from disk, or any history by a model", _check),
     "export": ("write a history in a form that other checkers read", _export),
     "doctor": ("what this host can do, and what is missing", add_runs),

@@ -1,0 +1,101 @@
+"""``rumpus nights``: the nights that the store remembers, one a line."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rumpus.consoles import answers, print_document
+from rumpus.nights.records import NightRow
+from rumpus.nights.store import Store
+from rumpus.nights.store_rows import Tally
+
+
+def nights_command(arguments: argparse.Namespace) -> int:
+    """Print the nights, newest first; the exit code.
+
+    Raises:
+        UsageError: there is no store.
+        UnreadableRun, StoreError: it cannot be read.
+    """
+    with Store.opened(arguments.store) as store:
+        nights, tallies = store.nights(), store.rates()
+    rows = nights_document(nights, tallies)
+    if arguments.json:
+        print_document({"nights": rows})
+    else:
+        _print(rows, answers())
+    return 0
+
+
+def nights_document(nights: Sequence[NightRow], tallies: Iterable[Tally]) -> list[dict[str, Any]]:
+    """The nights as ``--json`` prints them. Times are in seconds since the epoch.
+
+    A failure is new in the first night that saw it, and known in later ones.
+
+    Args:
+        nights: newest first.
+        tallies: what came of the runs of these, and of all before.
+    """
+    worlds: dict[str, Counter[str]] = {each.name: Counter() for each in nights}
+    shown: dict[str, set[str]] = {each.name: set() for each in nights}
+    for tally in tallies:
+        if tally.role != "command":
+            worlds[tally.night][_world(tally.subject)] += tally.runs
+            shown[tally.night] |= tally.shown.keys()
+    rows, before = [], set[str]()
+    for night in reversed(nights):
+        new = shown[night.name] - before
+        before |= new
+        rows.append(
+            {
+                "name": night.name,
+                "headline": night.headline,
+                "began": night.began,
+                "ended": night.ended,
+                "seconds": night.seconds,
+                "interrupted": night.interrupted,
+                "exit_code": night.exit_code,
+                "runs": dict(sorted(worlds[night.name].items())),
+                "new_failures": sorted(new),
+                "known_failures": sorted(shown[night.name] - new),
+                "troubles": [{"kind": x.kind, "what": x.what} for x in night.troubles],
+                "branch": night.branch,
+                "commit": night.commit,
+                "shard": night.shard,
+            }
+        )
+    return rows[::-1]
+
+
+def _world(subject: str) -> str:
+    """Where the runs of a subject took place, by its key."""
+    return next((part for part in subject.split(", ")[1:] if part in ("sim", "docker")), "sim")
+
+
+def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
+    for row in rows:
+        runs = ", ".join(f"{count} on {world}" for world, count in row["runs"].items())
+        facts = [
+            f"runs: {runs or 'none'}",
+            f"{len(row['new_failures'])} new, {len(row['known_failures'])} known failures",
+            f"{len(row['troubles'])} troubles",
+            _duration(row["seconds"]) if row["ended"] is not None else "not ended",
+        ]
+        at = "@".join(each for each in (row["branch"], row["commit"]) if each)
+        words = Text.assemble(
+            (row["name"], "bold"), f"  {row['headline'] or 'no headline'}; {', '.join(facts)}"
+        )
+        if at:
+            words.append(f"; {at}")
+        console.print(words, soft_wrap=True)
+    if not rows:
+        console.print(Text("no nights yet: rumpus nightly makes them"))
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{seconds:.0f} s"
