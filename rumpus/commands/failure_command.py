@@ -34,7 +34,7 @@ def failure_command(arguments: argparse.Namespace) -> int:
         document = failure_document(store, row, case, arguments.case)
     if arguments.case is not None:
         if case is None:
-            raise UsageError(f"{row.id}: no case of it was kept, as its run ends its process")
+            raise UsageError(f"{row.id}: no case of it was kept")
         save_case(case, arguments.case)
     if arguments.json:
         print_document(document)
@@ -124,7 +124,7 @@ def _print(document: dict[str, Any], console: Console) -> None:
     told = {name: ", ".join(each) for name, each in document["versions"].items()}
     say(f"versions:   {version_line(told)}")
     if document["case"] is None:
-        say("case:       none was kept, as its run ends its process")
+        say("case:       none was kept")
         return
     say(f"case:       {'shrunk' if document['shrunk'] else 'not shrunk yet'}")
     console.print(Lines("\n".join(f"  {line}" for line in document["story"])), soft_wrap=True)

@@ -143,7 +143,7 @@ def test_a_failure_is_told_with_its_rate_and_its_replay(rumpus, tmp_path):
 def test_a_failure_without_a_case_has_none_to_write(rumpus, tmp_path):
     code, out, _ = rumpus("failure", DEATH.id)
     assert code == 0
-    assert "none was kept, as its run ends its process" in out
+    assert "none was kept" in out
     assert "first seen: never" in out
     said = refused(rumpus("failure", DEATH.id, "--case", "a.case.json"))
     assert "no case of it was kept" in said
@@ -194,7 +194,7 @@ def test_a_comparison_is_a_document_or_markdown(rumpus):
     code, out, _ = rumpus("compare", "last~1", "last", "--markdown")
     assert code == 1
     assert out.startswith("### last is worse than last\\~1: ")
-    assert "| latency | lock / fair, sim | 10.9 ms (10.5 to 11.3), 20 runs | 16.4 ms" in out
+    assert "| latency | lock / fair, sim | 20, 20 | 10.9 ms (10.5 to 11.3) | 16.4 ms" in out
     both = rumpus("compare", "last", "last", "--json", "--markdown")
     assert both.code == 2
     assert "cannot be given together" in both.err
