@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rumpus.nights.comparing import RATE, Change, Comparison, FailureChange
 from rumpus.nights.evidence import Estimate
-from rumpus.results.escapes import in_markdown
+from rumpus.results.escapes import escaped, in_markdown
 from rumpus.results.figures import FIGURES
 
 _STYLES: Final = {
@@ -125,7 +125,7 @@ def _cells(change: Change) -> tuple[str, ...]:
     if change.verdict == "worse" and not change.regression:
         verdict += ", by less than 10 %"
     runs = ", ".join(map(str, change.runs))
-    return what, change.subject or "all", runs, *sides, by, verdict
+    return what, escaped(change.subject) or "all", runs, *sides, by, verdict
 
 
 def _share(rate: Estimate) -> str:

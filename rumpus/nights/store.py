@@ -20,7 +20,7 @@ from rumpus.nights.store_changes import (
     subject_number,
 )
 from rumpus.nights.store_file import NO_NIGHTS, StoreFile
-from rumpus.nights.store_history import canary_past, subjects_last, tallies
+from rumpus.nights.store_history import canary_past, subjects_last, tallies, version_sets
 from rumpus.nights.store_rows import (
     FAILURE,
     NIGHT,
@@ -219,11 +219,7 @@ class Store:
             software: its name, such as ``kazoo``.
             version: all of it.
         """
-        sets = [
-            number
-            for number, versions in self._file.rows("SELECT id, versions FROM version_sets")
-            if json.loads(versions).get(software) == version
-        ]
+        sets = version_sets(self._file, software, version)
         return self._runs(f"version_sets.id IN ({', '.join('?' * len(sets))})", sets)
 
     def failures(self) -> list[FailureRow]:
@@ -302,13 +298,29 @@ class Store:
         )
         return [(name, shown, performed) for name, shown, performed in rows]
 
-    def rates(self, nights: Sequence[str] | None = None) -> list[Tally]:
-        """What came of all runs, also of those whose rows were thinned out.
+    def rates(
+        self,
+        nights: Sequence[str] | None = None,
+        *,
+        version: tuple[str, str] | None = None,
+        figures: bool = True,
+    ) -> list[Tally]:
+        """What came of all runs, also of those whose rows were thinned out; oldest night first.
 
         Args:
             nights: the names of the nights to tell of; None: of all.
+            version: a software, and the version of it that the runs used; None: whichever.
+            figures: whether to tell of figures, which takes most of the time.
         """
-        return tallies(self._file, nights)
+        return tallies(self._file, nights, version, figures=figures)
+
+    def versions(self) -> dict[str, list[str]]:
+        """The versions that runs of any night used, by software."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for (versions,) in self._file.rows("SELECT versions FROM version_sets"):
+            for software, version in json.loads(versions).items():
+                found[software].add(version)
+        return {software: sorted(each) for software, each in sorted(found.items())}
 
     def subjects_last(self) -> dict[str, SubjectPast]:
         """By the ``key`` of a subject, what is known from its runs so far."""

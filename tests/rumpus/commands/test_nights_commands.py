@@ -9,6 +9,7 @@ from rumpus.nemesis.plan import FaultPlan
 from rumpus.nights.records import FailureRow, NightRow, RunRow, Subject, Trouble
 from rumpus.nights.store import DEFAULT, Store
 from rumpus.results.fingerprint import Fingerprint
+from tests.rumpus.campaigns.conftest import deadlocked
 from tests.rumpus.commands.refusals import refused
 
 FAIR = Subject(workload="lock", recipe="fair")
@@ -220,3 +221,15 @@ def test_directories_of_runs_are_compared(rumpus):
     told = json.loads(out)
     assert told["subjects"] == ["lock / kazoo-bare, sim, clients=2, time_limit=2.0"]
     assert (code, told["runs"]) == (0, [2, 1])
+
+
+def test_a_failure_of_a_run_alone_is_new(rumpus, tmp_path):
+    """The directory of a run without faults, and that of one that has deadlocked."""
+    words = ["run", "lock", "--recipe", "kazoo-bare", "--ensemble", "sim", "--clients", "3"]
+    words += ["--time-limit", "1.1", "--preemption", "blocking", "--nemesis", "none"]
+    assert rumpus(*words, "--seed", "1", "--runs", "sound").code in (0, 3)
+    run = deadlocked(tmp_path)
+    answer = rumpus("compare", "sound/latest", run)
+    assert answer.code == 1
+    assert "new   lock / kazoo-bare: deadlock of acquire (" in answer.out
+    assert rumpus("compare", run, run).code == 0
