@@ -128,6 +128,29 @@ def _past(rows: Sequence[tuple[Any, ...]], source: str) -> SubjectPast:
     )
 
 
+def sightings(file: StoreFile, failure: str, roles: Sequence[str]) -> list[tuple[str, int, int]]:
+    """How often each night saw a failure; see ``Store.sightings``."""
+    marks = ", ".join("?" * len(roles))
+    rows = file.rows(
+        f"""
+        SELECT nights.name, SUM(COALESCE(
+            (SELECT s.runs FROM sightings s WHERE s.failure_id = f.id AND s.batch_id = b.id), 0
+        )), SUM(
+            (SELECT COALESCE(SUM(runs), 0) FROM outcomes o
+             WHERE o.batch_id = b.id AND o.outcome != '{NOT_PERFORMED}')
+        ) AS performed
+        FROM failures f
+        JOIN subjects ON subjects.thing = f.workload || ' / ' || f.recipe
+        JOIN batches b ON b.subject_id = subjects.id AND b.role IN ({marks})
+        JOIN nights ON nights.id = b.night_id
+        WHERE f.identifier = ?
+        GROUP BY nights.id HAVING performed > 0 ORDER BY nights.began DESC, nights.id DESC
+        """,  # noqa: S608 - written here
+        [*roles, failure],
+    )
+    return [(name, shown, performed) for name, shown, performed in rows]
+
+
 def canary_past(file: StoreFile) -> dict[str, tuple[int, int]]:
     """By the name of a canary, how many of its runs were violations, and how many performed."""
     rows = file.rows(

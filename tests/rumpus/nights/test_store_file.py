@@ -148,6 +148,16 @@ def test_the_one_file_has_all_after_closing(path, tmp_path):
         assert store.runs(night(1).name) == [run(1)]
 
 
+def test_a_store_is_read_where_nothing_can_be_written(path, monkeypatch):
+    """As in a directory of another user, or one that is mounted read-only."""
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1))
+    monkeypatch.setattr(os, "access", lambda place, how: (place, how) != (path.parent, os.W_OK))
+    with Store.opened(path) as store:
+        assert store.nights() == [night(1)]
+        assert list(path.parent.iterdir()) == [path]
+
+
 def test_a_second_writer_in_the_same_process_is_refused(path, store):
     with (
         pytest.raises(StoreError, match=rf"pid {os.getpid()}\); wait until"),
