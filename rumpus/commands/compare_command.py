@@ -8,7 +8,8 @@ import msgspec
 
 from rumpus.consoles import answers, print_document, print_text
 from rumpus.exit_codes import ending
-from rumpus.nights.comparing import Comparison, compare
+from rumpus.nights.comparing import compare
+from rumpus.nights.comparison import Comparison
 from rumpus.nights.comparison_text import headline, in_markdown_page, print_comparison
 from rumpus.nights.sides import side_of
 from rumpus.nights.store import Store

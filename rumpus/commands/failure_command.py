@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rumpus.campaigns.case import Case, decode_case, save_case
 from rumpus.campaigns.replaying import ENDING
-from rumpus.consoles import Lines, answers, print_document, shown
+from rumpus.consoles import answers, print_document, shown
 from rumpus.nights.evidence import wilson
 from rumpus.nights.records import FailureRow
 from rumpus.nights.store import Store
@@ -34,7 +34,7 @@ def failure_command(arguments: argparse.Namespace) -> int:
         document = failure_document(store, row, case, arguments.case)
     if arguments.case is not None:
         if case is None:
-            raise UsageError(f"{row.id}: no case of it was kept, as its run ends its process")
+            raise UsageError(f"{row.id}: no case of it was kept")
         save_case(case, arguments.case)
     if arguments.json:
         print_document(document)
@@ -73,7 +73,7 @@ def failure_document(
     hits, runs = sum(each[1] for each in drawn), sum(each[2] for each in drawn)
     rate = wilson(min(hits, runs), runs)
     versions: dict[str, set[str]] = {}
-    for tally in store.rates():
+    for tally in store.rates(figures=False):
         if row.id in tally.shown:
             for software, version in tally.versions.items():
                 versions.setdefault(software, set()).add(version)
@@ -124,10 +124,11 @@ def _print(document: dict[str, Any], console: Console) -> None:
     told = {name: ", ".join(each) for name, each in document["versions"].items()}
     say(f"versions:   {version_line(told)}")
     if document["case"] is None:
-        say("case:       none was kept, as its run ends its process")
+        say("case:       none was kept")
         return
     say(f"case:       {'shrunk' if document['shrunk'] else 'not shrunk yet'}")
-    console.print(Lines("\n".join(f"  {line}" for line in document["story"])), soft_wrap=True)
+    for line in document["story"]:
+        say(f"  {line}")
     if document["write"]:
         say(f"write it:   {document['write']}")
     say(f"again:      {document['again']}")

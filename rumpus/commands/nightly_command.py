@@ -7,6 +7,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -77,6 +78,7 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
     file = asked.file
     if arguments.budget is not None:
         file = msgspec.structs.replace(file, budget=arguments.budget)
+        asked = replace(asked, file=file)
     row = msgspec.structs.replace(
         row, budget=file.seconds, ended=None, interrupted=False, troubles=(), asked=asked.plain()
     )

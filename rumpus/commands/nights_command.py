@@ -22,7 +22,7 @@ def nights_command(arguments: argparse.Namespace) -> int:
         UnreadableRun, StoreError: it cannot be read.
     """
     with Store.opened(arguments.store) as store:
-        nights, tallies = store.nights(), store.rates()
+        nights, tallies = store.nights(), store.rates(figures=False)
     rows = nights_document(nights, tallies)
     if arguments.json:
         print_document({"nights": rows})

@@ -7,14 +7,14 @@ the command line are left out; and whatever text goes in is searched for their n
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from rumpus.campaigns.case import Case
 from rumpus.campaigns.replaying import replay_task
 from rumpus.campaigns.trial_task import outcome_of
-from rumpus.results.escapes import escaped_lines
+from rumpus.results.escapes import escaped
 from rumpus.results.reports.measure_text import version_line
 from rumpus.results.reports.report import render_report
 from rumpus.results.results_document import results_document
@@ -131,7 +131,7 @@ def bundle(
                 why = f"{name} has {secret!r} in it, which tells of this host"
                 raise UsageError(f"{why}: {remedies[name]}")
     members = {
-        "story.txt": "".join(f"{line}\n" for line in [str(case.expects), "", *case.story]),
+        "story.txt": _text([str(case.expects), "", *case.story]),
         "versions.txt": "".join(
             f"{name}=={each}\n" for name, each in sorted(case.versions.items())
         ),
@@ -141,7 +141,6 @@ def bundle(
         members["report.html"] = again.report
     for secret, instead in private:
         members = {name: re.sub(_pattern(secret), instead, x) for name, x in members.items()}
-    members = {name: escaped_lines(text) for name, text in members.items()}
     members |= {CASE: document, **{f"source/{path}": text for path, text in source.items()}}
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -186,4 +185,9 @@ def _readme(case: Case, again: Again, has_source: bool) -> str:
     else:
         lines.append(f"There is no report: {again.why}.")
     lines.append(f"It was seen with {version_line(case.versions)} (versions.txt).")
-    return "\n".join(lines) + "\n"
+    return _text(lines)
+
+
+def _text(lines: Iterable[str]) -> str:
+    """Lines of text, of which none looks like two."""
+    return "".join(f"{escaped(line)}\n" for line in lines)

@@ -20,14 +20,13 @@ A failure is
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
-from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.nights.comparison import NONE, RATE, Change, Comparison, FailureChange, Judged, State
 from rumpus.nights.evidence import (
     LEVEL,
-    Estimate,
     Moments,
     Table,
     absence,
@@ -43,106 +42,13 @@ from rumpus.nights.sides import Side
 from rumpus.nights.store_rows import thing_of
 from rumpus.results.figures import FIGURES
 
-RATE: Final = "failure rate"
-"""The name of the comparison of how many runs were violations."""
-
 LEAST_CHANGE: Final = 1.1
 """By what factor a figure must be worse to be a regression, beside that there is evidence."""
 
 _Place = tuple[str, str, str]
 """Of a stratum: subject, kind of run, name of the case."""
 
-_NONE: Final = "no evidence of change"
 _ORDER: Final = ("new", "known", "flaky", "gone")
-
-State = Literal["new", "known", "gone", "flaky"]
-Judged = Literal["better", "worse", "changed", "no evidence of change"]
-
-
-class FailureChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What has become of a failure.
-
-    Attributes:
-        id: its identifier on side B, or where it was seen.
-        failure: the failure in words.
-        state: see the module.
-        a: how many runs of side A showed it, and how many could have; likewise ``b``. Runs of
-            cases are not among them.
-        missed: how probable it is that B does not see it at A's rates; None if B saw it, or A
-            did not.
-        by_case: whether only the run of a kept case showed it.
-    """
-
-    id: str
-    failure: str
-    state: State
-    a: tuple[int, int]
-    b: tuple[int, int]
-    missed: float | None = None
-    by_case: bool = False
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A rate, or a figure, on both sides.
-
-    Attributes:
-        what: ``failure rate``, or the name of a figure.
-        subject: of which subject; empty: of all that both sides have.
-        a: the rate with its interval; or the geometric mean of the figure. Likewise ``b``.
-        runs: how many runs each side had.
-        change: by how much the rate is higher on side B; or by what factor the figure is larger.
-        probability: of such a difference by chance.
-        adjusted: the same, corrected for the number of comparisons (Holm).
-        verdict: whether there is evidence of a change, and whether for the better.
-        regression: whether it is worse, and a figure by more than 10 %.
-    """
-
-    what: str
-    subject: str
-    a: Estimate
-    b: Estimate
-    runs: tuple[int, int]
-    change: Estimate
-    probability: float
-    adjusted: float = 1.0
-    verdict: Judged = _NONE
-    regression: bool = False
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What is different between two sides.
-
-    Attributes:
-        a: the word that named side A; likewise ``b``.
-        nights: the names of the nights of each side.
-        runs: how many runs each side had that could be compared.
-        subjects: what both sides ran.
-        only: what only one side ran; it was not compared.
-        failures: those that the compared runs showed; new ones first.
-        changes: what was compared, regressions first.
-    """
-
-    a: str
-    b: str
-    nights: tuple[tuple[str, ...], tuple[str, ...]]
-    runs: tuple[int, int]
-    subjects: tuple[str, ...]
-    only: tuple[tuple[str, ...], tuple[str, ...]]
-    failures: tuple[FailureChange, ...]
-    changes: tuple[Change, ...]
-
-    @property
-    def regressions(self) -> int:
-        """How many failures are new, and how many rates and figures are worse."""
-        new = sum(each.state == "new" for each in self.failures)
-        return new + sum(each.regression for each in self.changes)
-
-    @property
-    def exit_code(self) -> int:
-        """1 if something is worse; 3 if the sides have nothing in common; else 0."""
-        if not self.subjects:
-            return UNDECIDED
-        return VIOLATION if self.regressions else VALID
 
 
 class _Group(msgspec.Struct):
@@ -286,7 +192,7 @@ def _changes(runs: _Strata) -> list[Change]:
         found += [each for each in every if each is not None]
     adjusted = holm([each.probability for each in found])
     judged = [_judged(each, chance) for each, chance in zip(found, adjusted, strict=True)]
-    return sorted(judged, key=lambda each: (not each.regression, each.verdict == _NONE))
+    return sorted(judged, key=lambda each: (not each.regression, each.verdict == NONE))
 
 
 def _rate(subject: str, strata: Sequence[tuple[_Group, _Group]]) -> Change | None:

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumpus.nights.comparing import RATE, Change, Comparison, FailureChange
+from rumpus.nights.comparison import RATE, Change, Comparison, FailureChange
 from rumpus.nights.evidence import Estimate
-from rumpus.results.escapes import in_markdown
+from rumpus.results.escapes import escaped, in_markdown
 from rumpus.results.figures import FIGURES
 
 _STYLES: Final = {
@@ -22,7 +22,7 @@ _STYLES: Final = {
     "better": "green",
     "changed": "yellow",
 }
-_TITLES: Final = ("", "of", "A", "B", "change", "")
+_TITLES: Final = ("", "of", "runs", "A", "B", "change", "")
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -84,7 +84,10 @@ def _sides(comparison: Comparison) -> Iterable[str]:
     ):
         of = f" of {len(nights)} night{'s' * (len(nights) != 1)}" if nights else ""
         yield f"{side}: {name}, {runs} runs{of}"
-    yield f"{len(comparison.subjects)} subjects on both sides; intervals have 95 %"
+    yield (
+        f"{len(comparison.subjects)} subjects on both sides; intervals have 95 %, and p is "
+        f"corrected for {len(comparison.changes)} comparisons"
+    )
 
 
 def _failure(change: FailureChange) -> str:
@@ -118,13 +121,11 @@ def _cells(change: Change) -> tuple[str, ...]:
         sides = [_number(each, unit) for each in (change.a, change.b)]
         by = f"{_number(change.change, '')} times"
         what = change.what
-    counted = [f"{side}, {runs} runs" for side, runs in zip(sides, change.runs, strict=True)]
-    verdict: str = change.verdict
-    if verdict in ("worse", "better", "changed"):
-        verdict += f", p = {change.adjusted:.2g}"
+    verdict = f"{change.verdict}, p = {change.adjusted:.2g}"
     if change.verdict == "worse" and not change.regression:
         verdict += ", by less than 10 %"
-    return what, change.subject or "all", *counted, by, verdict
+    runs = ", ".join(map(str, change.runs))
+    return what, escaped(change.subject) or "all", runs, *sides, by, verdict
 
 
 def _share(rate: Estimate) -> str:

@@ -29,5 +29,8 @@ MEASURED: Final[tuple[tuple[str, str, int], ...]] = (
     ("breaking", "notifications-only", 20),
     ("breaking", "refused-once", 20),
     ("view", "notified-only-data", 20),
+    ("view", "watch-after-read-children", 19),
+    ("registry", "no-lookup", 19),
+    ("registry", "unsynced", 20),
 )
 """Workload, mutant (of recipes, or of servers), and how many of these runs found it."""

@@ -194,6 +194,8 @@ class Night:
             if outcome is not None:
                 ids, small = self.book.note(turn.on.subject, outcome)
                 self._to_shrink += small
+                if piece.kind in ("usual", "swarm"):
+                    turn.note(outcome.outcome)
             elif attempt.death:
                 ids = [self.book.note_death(turn.on.subject, attempt.death)]
         found = ""

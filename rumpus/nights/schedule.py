@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from rumpus.checker.verdict import Outcome
 from rumpus.nights.canaries import Canary
 from rumpus.nights.night_file import RunKind
 from rumpus.nights.pieces import Piece, trial_piece
@@ -22,6 +23,9 @@ CASES: Final = 0.5
 
 REAL_SPARE_S: Final = 40.0
 """How much longer than its load a run on real servers may well take: to start and end them."""
+
+MORE: Final = 2
+"""So many pieces more a subject gets at first, as long as too little happens in its runs."""
 
 AGAIN: Final = 20
 """Of so many simulated runs one is performed twice."""
@@ -42,18 +46,29 @@ class Turn:
         on: the subject.
         first: how many pieces it gets before others get their second ones.
         number: how many pieces it has got.
+        more: how many of them it got because too little had happened in those before.
+        exercised: whether something has happened in one of its runs.
         spent: seconds of its pieces by kind.
     """
 
     on: OnTrial
     first: int
     number: int = 0
+    more: int = 0
+    exercised: bool = False
     spent: dict[RunKind, float] = field(default_factory=dict)
 
     @property
     def cost(self) -> float:
         """What it has had of its share."""
         return sum(self.spent.values()) / self.on.weight
+
+    def note(self, outcome: Outcome) -> None:
+        """Note the outcome of one of its runs: if all of them are inconclusive it gets more."""
+        self.exercised = self.exercised or outcome != "inconclusive"
+        if not self.exercised and self.number >= self.first and self.more < MORE:
+            self.more += 1
+            self.first += 1
 
     def piece(self, seed: int) -> Piece:
         """Its next piece, of the kind that has had the least time."""

@@ -81,10 +81,9 @@ def side_of(word: str, opened: Callable[[], AbstractContextManager[Store]]) -> S
 
 
 def _side_of_version(word: str, store: Store, software: str, version: str) -> Side:
-    every = store.rates()
-    tallies = [each for each in every if each.versions.get(software) == version]
+    tallies = store.rates(version=(software, version))
     if not tallies:
-        known = sorted({each.versions[software] for each in every if software in each.versions})
+        known = store.versions().get(software, [])
         there = f"runs had {', '.join(known)}" if known else f"no run says which {software} it had"
         raise UsageError(f"{word}: no run of a night had that; {there}")
     return Side(name=word, what="version", nights=_nights(tallies), tallies=tallies)

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from rumpus.nights.records import FailureRow, NightRow, Role, RunRow, Subject
 from rumpus.nights.store_changes import (
@@ -20,19 +20,17 @@ from rumpus.nights.store_changes import (
     subject_number,
 )
 from rumpus.nights.store_file import NO_NIGHTS, StoreFile
-from rumpus.nights.store_history import canary_past, subjects_last, tallies
+from rumpus.nights.store_history import canary_past, sightings, subjects_last, tallies, version_sets
 from rumpus.nights.store_rows import (
     FAILURE,
     NIGHT,
-    NOT_PERFORMED,
-    RUN,
     SubjectPast,
     Tally,
     failure_of,
     night_of,
     night_values,
-    run_of,
 )
+from rumpus.nights.store_runs import runs_where
 from rumpus.nights.store_thinning import thin
 from rumpus.usage_error import UsageError
 
@@ -210,7 +208,7 @@ class Store:
         Raises:
             UsageError: there is no such night.
         """
-        return self._runs("nights.id = ?", [self._night_id(night)])
+        return runs_where(self._file, "nights.id = ?", [self._night_id(night)])
 
     def runs_with(self, software: str, version: str) -> list[RunRow]:
         """The runs of all nights that used a version of a software, of those whose rows are kept.
@@ -219,12 +217,9 @@ class Store:
             software: its name, such as ``kazoo``.
             version: all of it.
         """
-        sets = [
-            number
-            for number, versions in self._file.rows("SELECT id, versions FROM version_sets")
-            if json.loads(versions).get(software) == version
-        ]
-        return self._runs(f"version_sets.id IN ({', '.join('?' * len(sets))})", sets)
+        sets = version_sets(self._file, software, version)
+        marks = ", ".join("?" * len(sets))
+        return runs_where(self._file, f"version_sets.id IN ({marks})", sets)
 
     def failures(self) -> list[FailureRow]:
         """All failures, the one that was seen last first.
@@ -282,33 +277,31 @@ class Store:
             Name of a night, runs that showed the failure, and runs that were performed of its
             workload and recipe; of all nights that performed one.
         """
-        marks = ", ".join("?" * len(roles))
-        rows = self._file.rows(
-            f"""
-            SELECT nights.name, SUM(COALESCE(
-                (SELECT s.runs FROM sightings s WHERE s.failure_id = f.id AND s.batch_id = b.id), 0
-            )), SUM(
-                (SELECT COALESCE(SUM(runs), 0) FROM outcomes o
-                 WHERE o.batch_id = b.id AND o.outcome != '{NOT_PERFORMED}')
-            ) AS performed
-            FROM failures f
-            JOIN subjects ON subjects.thing = f.workload || ' / ' || f.recipe
-            JOIN batches b ON b.subject_id = subjects.id AND b.role IN ({marks})
-            JOIN nights ON nights.id = b.night_id
-            WHERE f.identifier = ?
-            GROUP BY nights.id HAVING performed > 0 ORDER BY nights.began DESC, nights.id DESC
-            """,  # noqa: S608
-            [*roles, failure_id],
-        )
-        return [(name, shown, performed) for name, shown, performed in rows]
+        return sightings(self._file, failure_id, roles)
 
-    def rates(self, nights: Sequence[str] | None = None) -> list[Tally]:
-        """What came of all runs, also of those whose rows were thinned out.
+    def rates(
+        self,
+        nights: Sequence[str] | None = None,
+        *,
+        version: tuple[str, str] | None = None,
+        figures: bool = True,
+    ) -> list[Tally]:
+        """What came of all runs, also of those whose rows were thinned out; oldest night first.
 
         Args:
             nights: the names of the nights to tell of; None: of all.
+            version: a software, and the version of it that the runs used; None: whichever.
+            figures: whether to tell of figures, which takes most of the time.
         """
-        return tallies(self._file, nights)
+        return tallies(self._file, nights, version, figures=figures)
+
+    def versions(self) -> dict[str, list[str]]:
+        """The versions that runs of any night used, by software."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for (versions,) in self._file.rows("SELECT versions FROM version_sets"):
+            for software, version in json.loads(versions).items():
+                found[software].add(version)
+        return {software: sorted(each) for software, each in sorted(found.items())}
 
     def subjects_last(self) -> dict[str, SubjectPast]:
         """By the ``key`` of a subject, what is known from its runs so far."""
@@ -324,42 +317,6 @@ class Store:
             raise UsageError(f"{name}: there is no such night; {_listed(self.nights())}")
         ((number,),) = rows
         return int(number)
-
-    def _runs(self, which: str, values: Sequence[Any]) -> list[RunRow]:
-        """The runs that a condition is true of."""
-        tables = (
-            "runs r JOIN batches b ON b.id = r.batch_id JOIN nights ON nights.id = b.night_id "
-            "JOIN subjects ON subjects.id = b.subject_id "
-            "JOIN version_sets ON version_sets.id = b.version_set_id"
-        )
-        shown: dict[int, list[str]] = defaultdict(list)
-        for run, failure in self._file.rows(
-            "SELECT x.run_id, f.identifier FROM run_failures x "  # noqa: S608 - written here
-            f"JOIN failures f ON f.id = x.failure_id WHERE x.run_id IN (SELECT r.id FROM {tables} "
-            f"WHERE {which}) ORDER BY f.identifier",
-            values,
-        ):
-            shown[run].append(failure)
-        own = ", ".join(f"r.{each.strip()}" for each in RUN.split(","))
-        rows = self._file.rows(
-            "SELECT r.id, b.role, subjects.key, b.name, b.kind, version_sets.versions, "  # noqa: S608
-            f"{own} FROM {tables} WHERE {which} ORDER BY r.id",
-            values,
-        )
-        return [
-            run_of(
-                {
-                    "role": role,
-                    "subject": subject,
-                    "name": name,
-                    "kind": kind,
-                    "versions": json.loads(versions),
-                },
-                row,
-                tuple(shown[number]),
-            )
-            for number, role, subject, name, kind, versions, *row in rows
-        ]
 
 
 def _listed(nights: Sequence[NightRow]) -> str:

@@ -37,6 +37,9 @@ _OF_PROGRAM: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
 
 _CHECK: Final = "check the path and the space there, or choose another --store FILE"
 
+_HELD: Final[dict[str, int]] = {}
+"""The locks that this process has, or had when it was forked, and whose they are."""
+
 NO_NIGHTS: Final = "no nights yet: rumpus nightly makes them"
 
 
@@ -46,10 +49,14 @@ class StoreFile:
     Args:
         path: the file.
         connection: to it, without transactions of its own.
+
+    Attributes:
+        owner: the process that has opened it. One that is forked from it must not use it.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
+        self.owner = os.getpid()
         self._connection = connection
 
     @classmethod
@@ -70,7 +77,8 @@ class StoreFile:
             with _locked(path), cls._connected(path, f"{_uri(path)}?mode=rwc") as file:
                 file._bring_up_to_date()  # noqa: SLF001 - its own
                 yield file
-                file.checkpoint()
+                if os.getpid() == file.owner:
+                    file.checkpoint()
             return
         if not path.exists() or (path.is_file() and not path.stat().st_size):
             raise UsageError(f"{path}: {NO_NIGHTS}")
@@ -94,8 +102,12 @@ class StoreFile:
             connection = sqlite3.connect(
                 uri, uri=True, timeout=_PATIENCE_S, isolation_level=None, cached_statements=256
             )
-        with contextlib.closing(connection):
-            yield cls(path, connection)
+        file = cls(path, connection)
+        try:
+            yield file
+        finally:
+            if os.getpid() == file.owner:  # SQLite's connections do not outlive a fork
+                connection.close()
 
     def version(self) -> int:
         """The version of its tables; 0 if it has none.
@@ -205,35 +217,49 @@ def _locked(path: Path) -> Iterator[None]:
     lock = path.with_name(f"{path.name}.lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = _lock(path, lock)
+        place = str(lock.absolute())
+        descriptor = _lock(path, lock, place)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreError(lock, f"cannot lock the store of nights ({reason})", _CHECK) from error
+    owner = _HELD[place] = os.getpid()
     try:
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, str(os.getpid()).encode())
+        os.write(descriptor, str(owner).encode())
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        if os.getpid() == owner:  # a forked process has no lock
+            lock.unlink(missing_ok=True)
+            del _HELD[place]
         os.close(descriptor)
 
 
-def _lock(path: Path, lock: Path) -> int:
-    """A descriptor of the lock's file that is locked, and is what has its name."""
+def _lock(path: Path, lock: Path, place: str) -> int:
+    """A descriptor of the lock's file that is locked, and is what has its name.
+
+    Locks of POSIX are the process's own: those that it forks do not keep them after its death. But
+    a process does not exclude itself, and loses its lock with the first descriptor that it closes.
+    """
+    if place in _HELD:
+        raise _taken(path, str(_HELD[place]))
     while True:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError) as error:
             who = os.read(descriptor, 32).decode(errors="replace").strip()
             os.close(descriptor)
-            raise StoreError(
-                path,
-                f"another process writes it (pid {who or 'not known yet'})",
-                "wait until that has ended, or choose another --store FILE",
-            ) from error
+            raise _taken(path, who) from error
         # Whoever had it before may have removed the file since it was opened here.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), lock.stat()):
                 return descriptor
         os.close(descriptor)
+
+
+def _taken(path: Path, who: str) -> StoreError:
+    return StoreError(
+        path,
+        f"another process writes it (pid {who or 'not known yet'})",
+        "wait until that has ended, or choose another --store FILE",
+    )

@@ -12,49 +12,50 @@ from rumpus.nights.store_file import StoreFile
 from rumpus.nights.store_rows import NOT_PERFORMED, SubjectPast, Tally
 
 
-def tallies(file: StoreFile, nights: Sequence[str] | None) -> list[Tally]:
-    """The counts and sums of all batches, oldest night first.
+def tallies(
+    file: StoreFile,
+    nights: Sequence[str] | None,
+    version: tuple[str, str] | None,
+    *,
+    figures: bool,
+) -> list[Tally]:
+    """The counts and sums of batches, oldest night first.
 
     Args:
         file: the store's.
         nights: the names of the nights to tell of; None: of all.
+        version: a software, and the version of it that the runs used; None: whichever.
+        figures: whether to tell of figures; they are most of what there is to read.
     """
-    chosen, values = "", []
+    conditions, values = ["TRUE"], []
     if nights is not None:
-        chosen, values = "WHERE nights.name IN (SELECT value FROM json_each(?))", [list(nights)]
-    batches = f"FROM batches b JOIN nights ON nights.id = b.night_id {chosen}"
-    told = [json.dumps(each) for each in values]
-    outcomes = _by_batch(
-        file.rows(
-            "SELECT o.batch_id, o.outcome, o.runs FROM outcomes o WHERE o.batch_id IN "  # noqa: S608
-            f"(SELECT b.id {batches})",
-            told,
-        )
+        conditions.append("nights.name IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(list(nights)))
+    if version is not None:
+        conditions.append("b.version_set_id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(version_sets(file, *version)))
+    chosen = (
+        "batches b JOIN nights ON nights.id = b.night_id "
+        "JOIN subjects ON subjects.id = b.subject_id "
+        "JOIN version_sets ON version_sets.id = b.version_set_id "
+        f"WHERE {' AND '.join(conditions)}"
     )
-    shown = _by_batch(
-        file.rows(
-            "SELECT s.batch_id, f.identifier, s.runs FROM sightings s "  # noqa: S608
-            "JOIN failures f ON f.id = s.failure_id "
-            f"WHERE s.batch_id IN (SELECT b.id {batches})",
-            told,
-        )
+    of_these = f"batch_id IN (SELECT b.id FROM {chosen})"  # noqa: S608 - written here
+    query = f"SELECT batch_id, outcome, runs FROM outcomes WHERE {of_these}"  # noqa: S608
+    outcomes = _by_batch(file.rows(query, values))
+    query = (
+        "SELECT s.batch_id, f.identifier, s.runs FROM sightings s "  # noqa: S608
+        f"JOIN failures f ON f.id = s.failure_id WHERE s.{of_these}"
     )
-    figures = _by_batch(
-        (batch, name, Moments(*sums))
-        for batch, name, *sums in file.rows(
-            "SELECT s.batch_id, s.figure, s.count, s.total, s.squares FROM figure_sums s "  # noqa: S608
-            f"WHERE s.batch_id IN (SELECT b.id {batches})",
-            told,
-        )
-    )
+    shown = _by_batch(file.rows(query, values))
+    query = f"SELECT batch_id, figure, count, total, squares FROM figure_sums WHERE {of_these}"  # noqa: S608
+    sums = file.rows(query, values) if figures else []
+    moments = _by_batch((batch, name, Moments(*each)) for batch, name, *each in sums)
     rows = file.rows(
         "SELECT b.id, nights.name, nights.branch, subjects.key, b.role, b.name, b.kind, "  # noqa: S608
         "version_sets.versions, (SELECT SUM(seconds) FROM outcomes o WHERE o.batch_id = b.id) "
-        "FROM batches b JOIN nights ON nights.id = b.night_id "
-        "JOIN subjects ON subjects.id = b.subject_id "
-        f"JOIN version_sets ON version_sets.id = b.version_set_id {chosen} "
-        "ORDER BY nights.began, nights.id, b.id",
-        told,
+        f"FROM {chosen} ORDER BY nights.began, nights.id, b.id",
+        values,
     )
     return [
         Tally(
@@ -67,10 +68,19 @@ def tallies(file: StoreFile, nights: Sequence[str] | None) -> list[Tally]:
             versions=msgspec.json.decode(versions),
             outcomes=outcomes.get(batch, {}),
             shown=shown.get(batch, {}),
-            figures=figures.get(batch, {}),
+            figures=moments.get(batch, {}),
             seconds=seconds,
         )
         for batch, night, branch, subject, role, name, kind, versions, seconds in rows
+    ]
+
+
+def version_sets(file: StoreFile, software: str, version: str) -> list[int]:
+    """The keys, in the tables, of the sets of versions that have a version of a software."""
+    return [
+        number
+        for number, versions in file.rows("SELECT id, versions FROM version_sets")
+        if json.loads(versions).get(software) == version
     ]
 
 
@@ -116,6 +126,29 @@ def _past(rows: Sequence[tuple[Any, ...]], source: str) -> SubjectPast:
         seconds=sum(seconds for _, seconds in done) / performed if performed else 0.0,
         runs=sum(runs for *_, runs, _ in rows),
     )
+
+
+def sightings(file: StoreFile, failure: str, roles: Sequence[str]) -> list[tuple[str, int, int]]:
+    """How often each night saw a failure; see ``Store.sightings``."""
+    marks = ", ".join("?" * len(roles))
+    rows = file.rows(
+        f"""
+        SELECT nights.name, SUM(COALESCE(
+            (SELECT s.runs FROM sightings s WHERE s.failure_id = f.id AND s.batch_id = b.id), 0
+        )), SUM(
+            (SELECT COALESCE(SUM(runs), 0) FROM outcomes o
+             WHERE o.batch_id = b.id AND o.outcome != '{NOT_PERFORMED}')
+        ) AS performed
+        FROM failures f
+        JOIN subjects ON subjects.thing = f.workload || ' / ' || f.recipe
+        JOIN batches b ON b.subject_id = subjects.id AND b.role IN ({marks})
+        JOIN nights ON nights.id = b.night_id
+        WHERE f.identifier = ?
+        GROUP BY nights.id HAVING performed > 0 ORDER BY nights.began DESC, nights.id DESC
+        """,  # noqa: S608 - written here
+        [*roles, failure],
+    )
+    return [(name, shown, performed) for name, shown, performed in rows]
 
 
 def canary_past(file: StoreFile) -> dict[str, tuple[int, int]]:

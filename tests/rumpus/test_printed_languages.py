@@ -31,8 +31,19 @@ from rumpus.campaigns.tasks import Attempt
 from rumpus.checker.timeline.states import Interval
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.command_line import main
-from rumpus.commands import bisect_command, mutants_command, replay_command
+from rumpus.commands import (
+    bisect_command,
+    failure_command,
+    mutants_command,
+    nights_command,
+    replay_command,
+)
 from rumpus.consoles import _Escaping
+from rumpus.nights import comparison_text
+from rumpus.nights.comparing import compare
+from rumpus.nights.records import FailureRow, NightRow, RunRow
+from rumpus.nights.sides import Side, tallied
+from rumpus.nights.store_rows import Tally
 from rumpus.results.escapes import in_file_name, in_python, in_shell
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.record import RunRecord
@@ -149,7 +160,43 @@ def campaigns(text):
         printed(mutants_command._print, [hunt]),
         printed(bisect_command._print, bisection),
         printed(partial(replay_command._print, row, told, alone=True)),
+        *nights(text),
     ]
+
+
+def nights(text):
+    """What is told of nights: their list, a failure, and a comparison as text."""
+    night = filled(NightRow, text)
+    listed = nights_command.nights_document(
+        [night], [Tally(night=night.name, subject=text, role="run")]
+    )
+    told = {
+        **dict.fromkeys(("id", "failure", "write", "again", "case"), text),
+        **{what: {"night": text, "at": 1.0} for what in ("first", "last")},
+        "rate": {"runs": 1, "of": 2, "low": 0.1, "high": 0.9},
+        "runs": 1,
+        "nights": [{"night": text, "runs": 1, "of": 2}],
+        "versions": {text: [text]},
+        "shrunk": True,
+        "story": [text],
+    }
+    return [
+        printed(nights_command._print, listed),
+        printed(failure_command._print, told),
+        printed(comparison_text.print_comparison, compared(text)),
+    ]
+
+
+def compared(text):
+    """Two sides that have in common what is named by a text, and a failure of it."""
+    known = FailureRow(workload=text, recipe=text, fingerprint=filled(Case, text).expects)
+    thing = f"{text} / {text}"
+    rows = [RunRow(role="run", subject=thing, outcome="violation", failures=(known.id,))]
+    a, b = (
+        Side(name=text, what="night", tallies=tallied(each), failures={known.id: known})
+        for each in ([*rows, RunRow(role="run", subject="x, sim", outcome="valid")], rows)
+    )
+    return compare(a, b)
 
 
 class Page(HTMLParser):
@@ -260,6 +307,13 @@ def test_answers_of_campaigns(text):
     for told, before in zip(campaigns(text), campaigns("x"), strict=True):
         assert told.replace("\n", "").isprintable()
         assert told.count("\n") == before.count("\n")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_comparison_in_markdown(text):
+    told, before = (comparison_text.in_markdown_page(compared(each)) for each in (text, "x"))
+    assert told.replace("\n", "").isprintable()
+    assert of_markdown(told) == of_markdown(before)
 
 
 @pytest.mark.parametrize("text", TEXTS)

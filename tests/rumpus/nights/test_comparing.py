@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from rumpus.nights.comparing import RATE, compare
+from rumpus.nights.comparing import compare
+from rumpus.nights.comparison import RATE
 from rumpus.nights.comparison_text import headline, in_markdown_page
 from rumpus.nights.records import Subject
 from rumpus.nights.sides import Side, side_of, tallied

@@ -218,6 +218,10 @@ def test_runs_are_found_by_software(store):
     assert [each.seed for each in store.runs_with("kazoo", "2.10.0")] == [1, 2]
     assert store.runs_with("kazoo", "2.10") == []
     assert store.runs_with('ka"zoo', "2.10") == []
+    (one, two) = store.rates(version=("kazoo", "2.10.0"), figures=False)
+    assert (one.night, two.night, one.figures) == (night(1).name, night(2).name, {})
+    assert store.rates([night(1).name], version=("kazoo", "2.11.0")) == []
+    assert store.versions() == {"kazoo": ["2.10.0", "2.11.0"], "python": ["3.11.2"]}
 
 
 def test_what_is_known_of_subjects(store):

@@ -80,6 +80,46 @@ def test_a_killed_process_loses_nothing_that_was_noted(path, writer):
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_what_a_killed_process_has_forked_does_not_keep_its_lock(path):
+    script = WRITER.split("    for seed", maxsplit=1)[0] + (
+        "    import os, time\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        os.close(1); time.sleep(600); os._exit(0)\n"
+        "    print(child, flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    killed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    try:
+        with Store.opened(path, write=True) as store:
+            assert store.nights() == [night(1)]
+    finally:
+        os.kill(int(killed.stdout), signal.SIGKILL)
+
+
+def test_a_forked_process_leaves_the_store_alone(path):
+    """It unwinds through the block of its parent, which goes on writing."""
+    parent, child = os.getpid(), None
+    try:
+        with Store.opened(path, write=True) as store:
+            store.begin_night(night(1))
+            child = os.fork()
+            if child:
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+                assert path.with_name(f"{path.name}.lock").read_text() == str(parent)
+                store.note_run(night(1).name, run(1))
+                assert store.runs(night(1).name) == [run(1)]
+            else:
+                Store.opened(path, write=True).__enter__()
+    except StoreError:  # of the child, which is no owner of the store
+        os._exit(7)
+    finally:
+        if os.getpid() != parent:
+            os._exit(8)
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_a_process_that_is_killed_within_a_change_leaves_nothing_of_it(path):
     """The change is half done and in the log when the process dies."""
     script = WRITER.split("    for seed", maxsplit=1)[0] + (
@@ -106,6 +146,16 @@ def test_the_one_file_has_all_after_closing(path, tmp_path):
     shutil.copy(path, copy)
     with Store.opened(copy) as store:
         assert store.runs(night(1).name) == [run(1)]
+
+
+def test_a_store_is_read_where_nothing_can_be_written(path, monkeypatch):
+    """As in a directory of another user, or one that is mounted read-only."""
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1))
+    monkeypatch.setattr(os, "access", lambda place, how: (place, how) != (path.parent, os.W_OK))
+    with Store.opened(path) as store:
+        assert store.nights() == [night(1)]
+        assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_second_writer_in_the_same_process_is_refused(path, store):
