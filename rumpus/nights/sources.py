@@ -4,6 +4,7 @@ Nothing is imported for that: names of modules are looked up as files, below som
 """
 
 import ast
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,21 +13,24 @@ from typing import Final
 DIGITS: Final = 12
 
 
-def source_files(module: str, roots: Sequence[Path]) -> list[Path]:
+def source_files(module: str, roots: Sequence[Path], within: str = "") -> list[Path]:
     """The file of a module, and those of all modules that it imports; sorted.
 
     Args:
         module: its name, with dots.
         roots: folders in which modules are found; what is found in none of them is left out.
+        within: how the names of modules begin that are followed.
     """
     found: set[Path] = set()
     left = [module]
     while left:
         name = left.pop()
-        for path in _files(name, roots):
+        if not name.startswith(within):
+            continue
+        for path in _files(name, roots, within):
             if path not in found:
                 found.add(path)
-                left += _imported(path, _package(name, path))
+                left += imported(path, _package(name, path))
     return sorted(found)
 
 
@@ -47,13 +51,13 @@ def digest(files: Sequence[Path], versions: Mapping[str, str]) -> str:
     return made.hexdigest()[:DIGITS]
 
 
-def _files(module: str, roots: Sequence[Path]) -> Iterator[Path]:
+def _files(module: str, roots: Sequence[Path], within: str) -> Iterator[Path]:
     """The file of a module, and those of the packages around it, which are imported first."""
     parts = module.split(".")
     for root in roots:
         for depth in range(1, len(parts)):
             package = root.joinpath(*parts[:depth], "__init__.py")
-            if package.is_file():
+            if ".".join(parts[:depth]).startswith(within) and package.is_file():
                 yield package
         place = root.joinpath(*parts)
         for path in (place.with_suffix(".py"), place / "__init__.py"):
@@ -67,12 +71,18 @@ def _package(module: str, path: Path) -> str:
     return module if path.name == "__init__.py" else module.rpartition(".")[0]
 
 
-def _imported(path: Path, package: str) -> list[str]:
-    """Names of modules that a file imports, wherever in it; a file that is no Python has none."""
+@functools.lru_cache(4096)
+def imported(path: Path, package: str) -> Sequence[str]:
+    """Names of modules that a file imports, wherever in it; a file that is no Python has none.
+
+    Args:
+        path: the file.
+        package: in which its relative imports begin.
+    """
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return []
+        return ()
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -84,4 +94,4 @@ def _imported(path: Path, package: str) -> list[str]:
                 parts = parts[: len(parts) - node.level + 1]
                 base = ".".join([*parts, *([node.module] if node.module else [])])
             names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return [name for name in names if name]
+    return tuple(filter(None, names))

@@ -1,6 +1,5 @@
 """What a night puts on trial: each job's recipes, in each world, with each version."""
 
-import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+import rumpus
 from rumpus.harness.zookeeper_versions import USUAL_VERSION
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.nights.night_file import Job, RunKind
@@ -24,6 +24,8 @@ from rumpus.workloads.registry import WORKLOADS, find_workload
 
 LOADS_S: Final[Mapping[Ensemble, float]] = {"sim": 15.0, "docker": 30.0}
 """Seconds of load of a run, if the job does not say it."""
+
+RECIPES: Final = "rumpus.recipes."
 
 BARE: Final = "-bare"
 """How the names of variants end that break promises by their nature: they are not ``built-in``."""
@@ -196,7 +198,7 @@ def _found(names: Names, workload: str, place: str) -> Workload:
 def files_of(settings: RunSettings, names: Names) -> list[Path]:
     """The source files of the recipe and the workload, as far as they are the project's.
 
-    Of a recipe of rumpus the modules in its folder of recipes.
+    Of a recipe of rumpus, the modules of recipes that it is made of.
     """
     here = Path.cwd() if names.settings.file is None else names.settings.file.parent
     roots = [here, here / "src"]
@@ -212,11 +214,6 @@ def files_of(settings: RunSettings, names: Names) -> list[Path]:
 def _of_built_in(workload: Workload, recipe: str) -> list[Path]:
     if recipe not in workload.catalogue:
         return []  # it is for other servers, and its libraries may be missing
-    kind = workload.recipe_of(recipe)
-    modules = {owner.__module__ for owner in inspect.getmro(kind)}
-    files = [
-        Path(inspect.getsourcefile(sys.modules[name]) or "")
-        for name in modules
-        if name.startswith("rumpus.recipes.")
-    ]
-    return [path for path in files if path.is_file()]
+    root = Path(rumpus.__file__).parent.parent
+    modules = {owner.__module__ for owner in workload.recipe_of(recipe).__mro__}
+    return [path for name in modules for path in source_files(name, [root], RECIPES)]
