@@ -1,4 +1,4 @@
-"""What the store of nights costs: time to note runs, time to compare nights, size of a year.
+"""What nights cost: their scheduling, and their store: to note runs, to compare nights, in size.
 
 - *noted*: 1,000 runs of 100 subjects put into the store, each a transaction of its own; every
   tenth shows one of 20 failures.
@@ -6,12 +6,15 @@
   process: with the store opened twice and the text made, without the start of Python.
 - *a year*: three nights of 5,000 runs of 100 subjects, two of which are thinned. From the sizes of
   a full and a thinned night follows that of a year: 30 full ones, 335 thinned ones.
+- *scheduling*: a night of three recipes, of 30 seconds, with all processors. The processor time of
+  the thread that schedules, notes and writes, as a share of the night.
 
 ``python -m benchmarks.nights [--quick]``
 """
 
 import functools
 import io
+import os
 import random
 import tempfile
 import time
@@ -25,9 +28,13 @@ from rich.table import Table
 from benchmarks.command_line import Scale, run_alone
 from rumpus.nights.comparing import compare
 from rumpus.nights.comparison_text import print_comparison
+from rumpus.nights.night_file import Job, NightFile
+from rumpus.nights.performing import Order, perform_night
+from rumpus.nights.planning import make_plan
 from rumpus.nights.records import FailureRow, NightRow, RunRow, Subject
 from rumpus.nights.sides import side_of
 from rumpus.nights.store import Store
+from rumpus.project_names import names_here
 from rumpus.results.figures import FIGURES
 from rumpus.results.fingerprint import Fingerprint
 
@@ -37,6 +44,7 @@ A_NIGHT = 5_000
 SUBJECTS = 100
 FULL, THINNED = 30, 335
 DAY = 86_400.0
+SCHEDULED = ("lock", "queue", "election")
 
 FAILURES = [
     FailureRow(workload="lock", recipe=f"recipe-{n}", fingerprint=Fingerprint(kind=f"kind-{n}"))
@@ -124,6 +132,40 @@ def sizes(runs: int) -> tuple[float, float]:
         return full, (path.stat().st_size - full) / 2
 
 
+def scheduling(seconds: float) -> float:
+    """The share of a night in which its own thread was busy."""
+    file = NightFile(budget=seconds, jobs=(Job(workloads=SCHEDULED, recipes="built-in"),))
+    began = time.time()
+    night = NightRow(name="night", began=began, budget=seconds, asked={})
+    with emptied() as path, Store.opened(path, write=True) as store:
+        store.begin_night(night)
+        plan = make_plan(
+            file,
+            path,
+            names_here(),
+            past={},
+            last=(),
+            random=random.Random(0),
+            why_no_engine=None,
+        )
+        order = Order(
+            plan=plan,
+            night=night,
+            store=store,
+            directory=path.parent,
+            jobs=len(os.sched_getaffinity(0)),
+            dask=None,
+            say=lambda _: None,
+            show=lambda _: None,
+        )
+        spent, clock = time.thread_time(), time.monotonic()
+        document = perform_night(order)
+        share = (time.thread_time() - spent) / (time.monotonic() - clock)
+        if not document.runs:
+            raise RuntimeError("the night has performed nothing")
+        return share
+
+
 def measure(scale: Scale) -> Table:
     """The table of all of them."""
     table = Table("store of nights", "measured", "target", title="nights")
@@ -139,6 +181,8 @@ def measure(scale: Scale) -> Table:
     table.add_row("the same, thinned", f"{thinned / 1e6:.2f} MB", "")
     year = (FULL * full + THINNED * thinned) / 1e6
     table.add_row(f"a year of nights of {runs} runs", f"{year:.0f} MB", "2000 MB for 5000")
+    seconds = 30.0 if scale.count(NOTED) == NOTED else 5.0
+    table.add_row(f"scheduling of {seconds:g} s", f"{scheduling(seconds):.2%}", "2 %")
     return table
 
 

@@ -8,12 +8,13 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from rumpus.campaigns.case import Case
 from rumpus.campaigns.replaying import replay_task
 from rumpus.campaigns.trial_task import outcome_of
+from rumpus.nights.sources import source_files
 from rumpus.results.escapes import escaped
 from rumpus.results.reports.measure_text import version_line
 from rumpus.results.reports.report import render_report
@@ -68,16 +69,16 @@ def performed_again(case: Case) -> Again:
 
 
 def own_source(case: Case, here: Path) -> dict[str, str]:
-    """The source of the modules that a case names, if they are of the project in a directory.
+    """The source of the modules that a case names, and of those of the project that they import.
 
-    Modules are found by their names and are not imported.
+    Modules are found by their names, in a directory and in its folder ``src``, and not imported.
 
     Args:
         case: the case.
-        here: the directory.
+        here: the directory of the project.
 
     Returns:
-        Path in the directory -> text; with the packages in which the modules lie.
+        Path, from the folder in which modules are found -> text.
 
     Raises:
         UsageError: a module cannot be read.
@@ -88,14 +89,14 @@ def own_source(case: Case, here: Path) -> dict[str, str]:
         reference = str(case.settings.get(name) or "")
         if not is_reference(reference):
             continue
-        parts = PurePosixPath(*reference.partition(":")[0].split("."))
-        packages = [root / each / "__init__.py" for each in list(parts.parents)[:-1]]
-        modules = [root / parts.with_suffix(".py"), root / parts / "__init__.py"]
-        for path in [*packages, *modules]:
-            if not path.is_file() or not path.resolve().is_relative_to(root):
+        for path in source_files(reference.partition(":")[0], [root, root / "src"]):
+            if not path.resolve().is_relative_to(root):
                 continue
+            inside = path.relative_to(root)
+            if inside.parts[0] == "src":
+                inside = inside.relative_to("src")
             try:
-                found[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+                found[inside.as_posix()] = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise UsageError(
                     f"{path}: cannot be read ({error}); --without-source leaves it out"
@@ -176,7 +177,7 @@ def _readme(case: Case, again: Again, has_source: bool) -> str:
     if has_source:
         lines += [
             "That performs the modules in source: read them first. What they import of other",
-            "modules must be installed.",
+            "projects must be installed.",
             "",
         ]
     lines.append(f"story.txt tells what happened. {CASE} is the run: options, seed and faults.")

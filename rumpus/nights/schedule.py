@@ -32,9 +32,9 @@ AGAIN: Final = 20
 
 
 def rank(on: OnTrial, past: SubjectPast | None) -> tuple[int, float, str]:
-    """The order of subjects: new or changed ones, those that failed last, the longest not run."""
+    """The order of subjects: changed or new ones, those that failed last, the longest not run."""
     if past is None or past.source != on.source:
-        return 0, 0.0, on.subject.key
+        return 0, float(past is None), on.subject.key
     return (1 if past.failed or past.unperformed else 2), past.last, on.subject.key
 
 
@@ -217,7 +217,8 @@ class Schedule:
 
     def _next_turn(self, world: Ensemble, left: float) -> Piece | None:
         turns = [turn for turn in self._order if turn.on.subject.world == world]
-        first = next((turn for turn in turns if turn.number < turn.first), None)
+        early = [turn for turn in turns if turn.number < turn.first]
+        first = min(early, key=lambda each: each.number, default=None)
         turn = first or min(turns, key=lambda each: each.cost, default=None)
         if turn is None or (world == "docker" and longest_s(turn.on) > left):
             return None
