@@ -21,6 +21,9 @@ from rumpus.nights.subjects import OnTrial
 CASES: Final = 0.5
 """The share of the budget that cases may take. What is left of them comes first next time."""
 
+NEAR: Final = 0.1
+"""The share that runs near the plans of stale cases may take."""
+
 REAL_SPARE_S: Final = 40.0
 """How much longer than its load a run on real servers may well take: to start and end them."""
 
@@ -153,7 +156,7 @@ class Schedule:
 
     def spent(self, piece: Piece, seconds: float) -> None:
         """Note how long a piece took."""
-        key = (piece.world, piece.role)
+        key = (piece.world, "near" if piece.kind == "near" else piece.role)
         self._spent[key] = self._spent.get(key, 0.0) + seconds
         turn = self.turns.get(piece.subject)
         if piece.role == "run" and turn is not None:
@@ -206,7 +209,7 @@ class Schedule:
         return self._spent.get((world, role), 0.0) / (self._budget * self._threads[world])
 
     def _next_near(self, world: Ensemble) -> Piece | None:
-        while self._later[world] and self._share(world, "case") < CASES:
+        while self._later[world] and self._share(world, "near") < NEAR:
             pieces = self._later[world][0]
             self._later[world].rotate(-1)
             piece = next(pieces, None)

@@ -156,13 +156,14 @@ def _ran(document: NightDocument) -> str:
 def _cases(document: NightDocument) -> str:
     if not document.cases:
         return ""
+    near = sum(each.near for each in document.cases if each.state == "stale")
     words = [
         f"{len(of_state)} {said}"
         for state, said in (
             ("shown", "show their failure, as they should"),
             ("mended", "stay mended"),
             ("regression", "are back"),
-            ("stale", "are stale"),
+            ("stale", f"are stale ({many(near, 'run')} near their plans did not show them)"),
             ("undecided", "are undecided"),
             ("unperformed", "could not be performed"),
         )
