@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from rumpus.campaigns.tasks import software
-from rumpus.consoles import answers, notices, print_document, print_json, shown
+from rumpus.consoles import Lines, answers, notices, print_document, print_json, shown
 from rumpus.exit_codes import VALID
 from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
@@ -62,8 +62,15 @@ def nightly_command(arguments: argparse.Namespace) -> int:
     names.find_modules()
     if arguments.dry_run:
         return _dry_run(arguments, names)
-    with Store.opened(arguments.store, write=True) as store:
-        return _perform(arguments, names, store)
+    code = None
+    try:
+        with Store.opened(arguments.store, write=True) as store:
+            code = _perform(arguments, names, store)
+    except StoreError as error:
+        if code is None:
+            raise
+        notices().print(Lines(f"the store could not be closed: {error}"), soft_wrap=True)
+    return code
 
 
 def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
