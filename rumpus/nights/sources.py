@@ -22,8 +22,7 @@ def source_files(module: str, roots: Sequence[Path]) -> list[Path]:
     found: set[Path] = set()
     left = [module]
     while left:
-        name = left.pop()
-        for path in _files(name, roots):
+        for name, path in _files(left.pop(), roots):
             if path not in found:
                 found.add(path)
                 left += _imported(path, _package(name, path))
@@ -47,18 +46,18 @@ def digest(files: Sequence[Path], versions: Mapping[str, str]) -> str:
     return made.hexdigest()[:DIGITS]
 
 
-def _files(module: str, roots: Sequence[Path]) -> Iterator[Path]:
-    """The file of a module, and those of the packages around it, which are imported first."""
+def _files(module: str, roots: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """A module's name and file, and those of the packages around it, which are imported first."""
     parts = module.split(".")
     for root in roots:
         for depth in range(1, len(parts)):
             package = root.joinpath(*parts[:depth], "__init__.py")
             if package.is_file():
-                yield package
+                yield ".".join(parts[:depth]), package
         place = root.joinpath(*parts)
         for path in (place.with_suffix(".py"), place / "__init__.py"):
             if path.is_file():
-                yield path
+                yield module, path
                 return
 
 
