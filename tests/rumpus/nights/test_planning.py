@@ -398,7 +398,8 @@ def test_a_file_that_is_not_there_expects_nothing(tmp_path):
     assert Expected(failure="abcd", reason="", until=dt.date.max).covers("abcdef", dt.date.max)
 
 
-def test_the_usual_file_is_read_if_there_is_one(project, no_engine):
+@pytest.mark.usefixtures("no_engine")
+def test_the_usual_file_is_read_if_there_is_one(project):
     names = names_here()
     all_of_it = asked_now(None, names)
     assert all_of_it.file.jobs == tuple(own_jobs(names, ["sim"]))
@@ -407,7 +408,8 @@ def test_the_usual_file_is_read_if_there_is_one(project, no_engine):
     assert asked_now(None, names).file == NightFile(budget=5)
 
 
-def test_nothing_to_run_is_refused(tmp_path, monkeypatch, no_engine):
+@pytest.mark.usefixtures("no_engine")
+def test_nothing_to_run_is_refused(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text("[tool.rumpus]\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="there is nothing to run here"):
@@ -416,7 +418,8 @@ def test_nothing_to_run_is_refused(tmp_path, monkeypatch, no_engine):
     assert asked_now(None, names_here()).file.jobs == ()
 
 
-def test_a_night_goes_on_with_what_it_was_asked(project, no_engine):
+@pytest.mark.usefixtures("no_engine")
+def test_a_night_goes_on_with_what_it_was_asked(project):
     (project / "nightly.toml").write_text(
         'budget = "1h"\n[[jobs]]\nworkloads = ["lock"]\noptions = { clients = 3 }\n'
     )
