@@ -202,12 +202,14 @@ class Schedule:
         return None
 
     def _next_turn(self, world: Ensemble, left: float) -> Piece | None:
-        turns = [turn for turn in self._order if turn.on.subject.world == world]
+        turns = [
+            turn
+            for turn in self._order
+            if turn.on.subject.world == world and (world == "sim" or longest_s(turn.on) <= left)
+        ]
         first = next((turn for turn in turns if turn.number < turn.first), None)
         turn = first or min(turns, key=lambda each: each.cost, default=None)
-        if turn is None or (world == "docker" and longest_s(turn.on) > left):
-            return None
-        return turn.piece(self.seed())
+        return None if turn is None else turn.piece(self.seed())
 
 
 def longest_s(on: OnTrial) -> float:
