@@ -19,9 +19,7 @@ def case_piece(name, world="sim", kind="case"):
 
 
 def made(*, budget=1000.0, threads=None, seed=0, **more):
-    return Schedule(
-        budget=budget, threads=threads or {"sim": 1}, random=Random(seed), **more
-    )
+    return Schedule(budget=budget, threads=threads or {"sim": 1}, random=Random(seed), **more)
 
 
 def performed(schedule, lasts, *, budget=1000.0, world="sim", missed=False):
