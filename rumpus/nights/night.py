@@ -113,7 +113,8 @@ class Night:
                 waiting = [*self._going]
                 if self._shrinking is not None:
                     waiting.append(self._shrinking[0])
-                done, _ = wait(waiting, POLL_S, FIRST_COMPLETED)
+                # Of none `wait` returns at once: while a world rests nobody is to be busy.
+                done, _ = wait(waiting or [Future()], POLL_S, FIRST_COMPLETED)
                 for future in done:
                     self._note(future)
                 self._notify(self)
