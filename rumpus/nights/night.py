@@ -245,6 +245,8 @@ class Night:
         """A run could not be performed: what would not exist the next time has no further turn."""
         if attempt.exit_code == ENVIRONMENT:
             return  # it is told with its world, and by the number of such runs
+        if not self._schedule.has(piece.subject):
+            return  # it is told already: many runs may be of one piece, or have been under way
         self._defects[piece.subject] = self._defects.get(piece.subject, 0) + 1
         if attempt.exit_code == USAGE or self._defects[piece.subject] >= DEFECTS:
             self._schedule.drop(piece.subject)

@@ -175,6 +175,10 @@ class Schedule:
         """Give a subject no further turn."""
         self._order = [turn for turn in self._order if turn.on.subject.key != subject]
 
+    def has(self, subject: str) -> bool:
+        """Whether a subject may have further turns."""
+        return any(turn.on.subject.key == subject for turn in self._order)
+
     def close(self, world: Ensemble) -> None:
         """Perform nothing more there."""
         self._closed.add(world)
