@@ -288,6 +288,8 @@ class Night:
         note = self.notes.canaries.setdefault(piece.name, CanaryNote(canary))
         if attempt.outcome is None:
             note.why = attempt.error
+            if attempt.exit_code != ENVIRONMENT:
+                self.notes.troubles.append(_trouble(attempt, f"canary {piece.name}: {note.why}"))
             return ""
         note.runs += 1
         note.found = canary.found(attempt.outcome)
