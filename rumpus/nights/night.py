@@ -325,7 +325,7 @@ class Night:
         self._shrinking = None
         self._reserve = max(0.0, self._reserve - (self._clock() - self._shrinking_began))
         done = shrinking.reproduced and not shrinking.cut_off
-        self.book.shrunk(wanted.id, future.result(), done=done)
+        self.notes.rename(wanted.id, self.book.shrunk(wanted.id, future.result(), done=done))
 
 
 def again_of(piece: Piece, task: TrialTask, digest: str) -> Piece:
