@@ -140,9 +140,7 @@ def test_two_that_turn_out_to_be_one_become_one(book):
 
 def test_a_shrunk_one_explains_rather_than_another(book):
     unshrunk = FailureRow(workload="lock", recipe="fair", fingerprint=GRANT.fingerprint)
-    shrunk = msgspec.structs.replace(
-        unshrunk, fingerprint=case_after("kill").expects, shrunk=True
-    )
+    shrunk = msgspec.structs.replace(unshrunk, fingerprint=case_after("kill").expects, shrunk=True)
     noted = book(unshrunk, shrunk)
     assert noted.note(FAIR, outcome_of(GRANT, faults=("kill",)))[0] == [shrunk.id]
     assert noted.note(FAIR, outcome_of(GRANT, faults=("pause",)))[0] == [unshrunk.id]
