@@ -57,6 +57,9 @@ def load_night(path: Path) -> NightDocument:
         for each in document.failures:
             if each.failure.case is not None:
                 each.failure.case.task()
+        for place in [*(e.file for e in document.failures), *(e.moved for e in document.cases)]:
+            if Path(place).is_absolute() or ".." in Path(place).parts:
+                raise UsageError(f"{path}: {place!r}: a case lies in the night's directory")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not what `rumpus nightly` writes: {error}") from error
     return document
