@@ -77,7 +77,10 @@ def check_night_parts(parts: Mapping[Path, NightDocument]) -> None:
     for path, part in parts.items():
         if not part.night.shard:
             raise UsageError(f"{path}: a whole night: it was performed without --shard")
-        shard = shard_of(part.night.shard)
+        try:
+            shard = shard_of(part.night.shard)
+        except ValueError as error:
+            raise UsageError(f"{path}: no part of a night: {error}") from error
         of = of or shard.of
         if (shard.of, part.night.seed) != (of, first.night.seed):
             raise UsageError(
