@@ -30,7 +30,7 @@ from rumpus.nights.pieces import Piece
 from rumpus.nights.planning import NightPlan
 from rumpus.nights.records import Ensemble, NightRow, RunRow, Trouble
 from rumpus.nights.store import Store
-from rumpus.nights.summary import headline
+from rumpus.nights.summary import headed, headline
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
@@ -201,10 +201,8 @@ def end_night(
         store.thin()
     except StoreError as error:
         trouble = Trouble(kind="store", what=f"the end of the night is not in the store: {error}")
-        document = msgspec.structs.replace(
-            document,
-            night=msgspec.structs.replace(row, troubles=(*document.night.troubles, trouble)),
-        )
+        row = msgspec.structs.replace(row, troubles=(*document.night.troubles, trouble))
+        document = headed(msgspec.structs.replace(document, night=row))
         write_outputs(document, directory, moved)
     return document
 
