@@ -90,11 +90,12 @@ def perform_night(order: Order) -> NightDocument:
     with contextlib.ExitStack() as stack:
         shrinker = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="shrinking"))
         lanes = stack.enter_context(_lanes(order))
+        looked_at = [name for name, each in notes.canaries.items() if each.found or each.given_up]
         schedule = plan.schedule(
             budget=budget,
             threads={world: performers.threads for world, performers in lanes.items()},
             random=Random(f"{row.seed}:{row.shard}:{len(before)}"),
-            done={*notes.cases, *notes.canaries},
+            done={*notes.cases, *looked_at},
         )
         beat = [began]
 
@@ -219,6 +220,7 @@ def notes_of(plan: NightPlan, runs: Sequence[RunRow]) -> NightNotes:
             note = notes.canaries.setdefault(run.name, CanaryNote(canaries[run.name]))
             note.runs += run.outcome is not None
             note.found = note.found or run.found == "found"
+            note.given_up = not note.found and note.runs >= note.canary.tries
     return notes
 
 
