@@ -1,4 +1,4 @@
-"""A night goes on while its store cannot be written, and somebody is told; so is a failed notice."""
+"""A night goes on while its store cannot be written, and tells it; a failed notice is told."""
 
 import sys
 from pathlib import Path
