@@ -296,5 +296,5 @@ def merged(parts: Sequence[NightDocument], night: NightRow) -> NightDocument:
         expired=tuple(dict.fromkeys(each for part in parts for each in part.expired)),
         gone=tuple(sorted(set.intersection(*(set(part.gone) for part in parts)))),
         notes=tuple(dict.fromkeys(each for part in parts for each in part.notes)),
-        idle=parts[0].idle,
+        idle=parts[0].idle if all(part.idle for part in parts) else "",
     )

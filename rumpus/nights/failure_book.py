@@ -127,6 +127,7 @@ class FailureBook:
             self._keep(lambda keeper: keeper.note_failure(new))
         else:
             del self.failures[id]
+            self._asked.discard(id)  # another flaw may have it from now on
             self.tonight[new.id] = self.tonight.get(new.id, 0) + self.tonight.pop(id, 0)
             self._keep(lambda keeper: keeper.replace_failure(id, new))
         self.failures[new.id] = new

@@ -57,6 +57,9 @@ def load_night(path: Path) -> NightDocument:
         for each in document.failures:
             if each.failure.case is not None:
                 each.failure.case.task()
+        for place in [*(e.file for e in document.failures), *(e.moved for e in document.cases)]:
+            if Path(place).is_absolute() or ".." in Path(place).parts:
+                raise UsageError(f"{path}: {place!r}: a case lies in the night's directory")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not what `rumpus nightly` writes: {error}") from error
     return document
@@ -74,7 +77,10 @@ def check_night_parts(parts: Mapping[Path, NightDocument]) -> None:
     for path, part in parts.items():
         if not part.night.shard:
             raise UsageError(f"{path}: a whole night: it was performed without --shard")
-        shard = shard_of(part.night.shard)
+        try:
+            shard = shard_of(part.night.shard)
+        except ValueError as error:
+            raise UsageError(f"{path}: no part of a night: {error}") from error
         of = of or shard.of
         if (shard.of, part.night.seed) != (of, first.night.seed):
             raise UsageError(

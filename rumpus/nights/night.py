@@ -113,7 +113,8 @@ class Night:
                 waiting = [*self._going]
                 if self._shrinking is not None:
                     waiting.append(self._shrinking[0])
-                done, _ = wait(waiting, POLL_S, FIRST_COMPLETED)
+                # Of none `wait` returns at once: while a world rests nobody is to be busy.
+                done, _ = wait(waiting or [Future()], POLL_S, FIRST_COMPLETED)
                 for future in done:
                     self._note(future)
                 self._notify(self)
@@ -246,6 +247,8 @@ class Night:
         """A run could not be performed: what would not exist the next time has no further turn."""
         if attempt.exit_code == ENVIRONMENT:
             return  # it is told with its world, and by the number of such runs
+        if not self._schedule.has(piece.subject):
+            return  # it is told already: many runs may be of one piece, or have been under way
         self._defects[piece.subject] = self._defects.get(piece.subject, 0) + 1
         if attempt.exit_code == USAGE or self._defects[piece.subject] >= DEFECTS:
             self._schedule.drop(piece.subject)
@@ -287,6 +290,8 @@ class Night:
         note = self.notes.canaries.setdefault(piece.name, CanaryNote(canary))
         if attempt.outcome is None:
             note.why = attempt.error
+            if attempt.exit_code != ENVIRONMENT:
+                self.notes.troubles.append(_trouble(attempt, f"canary {piece.name}: {note.why}"))
             return ""
         note.runs += 1
         note.found = canary.found(attempt.outcome)
@@ -322,7 +327,7 @@ class Night:
         self._shrinking = None
         self._reserve = max(0.0, self._reserve - (self._clock() - self._shrinking_began))
         done = shrinking.reproduced and not shrinking.cut_off
-        self.book.shrunk(wanted.id, future.result(), done=done)
+        self.notes.rename(wanted.id, self.book.shrunk(wanted.id, future.result(), done=done))
 
 
 def again_of(piece: Piece, task: TrialTask, digest: str) -> Piece:

@@ -65,6 +65,13 @@ class NightNotes:
     troubles: list[Trouble] = field(default_factory=list)
     interrupted: bool = False
 
+    def rename(self, old: str, new: str) -> None:
+        """Let runs that showed a failure name it by the identifier that it has now."""
+        for number, run in enumerate(self.runs):
+            if old != new and old in run.failures:
+                names = dict.fromkeys(new if each == old else each for each in run.failures)
+                self.runs[number] = msgspec.structs.replace(run, failures=tuple(names))
+
 
 def row_of(
     piece: Piece,

@@ -10,6 +10,7 @@ import msgspec
 from rumpus.nights.document import NightDocument
 from rumpus.nights.outputs import write_outputs
 from rumpus.nights.records import Trouble
+from rumpus.nights.summary import headed
 
 PATIENCE_S: Final = 60.0
 """How long the command may take."""
@@ -32,7 +33,7 @@ def notify(command: str, document: NightDocument, directory: Path) -> NightDocum
         return document
     trouble = Trouble(kind="notify", what=f"nobody was told of this night: {why}")
     night = msgspec.structs.replace(document.night, troubles=(*document.night.troubles, trouble))
-    document = msgspec.structs.replace(document, night=night)
+    document = headed(msgspec.structs.replace(document, night=night))
     write_outputs(document, directory, {})
     return document
 

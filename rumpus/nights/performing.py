@@ -30,7 +30,7 @@ from rumpus.nights.pieces import Piece
 from rumpus.nights.planning import NightPlan
 from rumpus.nights.records import Ensemble, NightRow, RunRow, Trouble
 from rumpus.nights.store import Store
-from rumpus.nights.summary import headline
+from rumpus.nights.summary import headed, headline
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
@@ -90,11 +90,12 @@ def perform_night(order: Order) -> NightDocument:
     with contextlib.ExitStack() as stack:
         shrinker = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="shrinking"))
         lanes = stack.enter_context(_lanes(order))
+        looked_at = [name for name, each in notes.canaries.items() if each.found or each.given_up]
         schedule = plan.schedule(
             budget=budget,
             threads={world: performers.threads for world, performers in lanes.items()},
             random=Random(f"{row.seed}:{row.shard}:{len(before)}"),
-            done={*notes.cases, *notes.canaries},
+            done={*notes.cases, *looked_at},
         )
         beat = [began]
 
@@ -201,10 +202,8 @@ def end_night(
         store.thin()
     except StoreError as error:
         trouble = Trouble(kind="store", what=f"the end of the night is not in the store: {error}")
-        document = msgspec.structs.replace(
-            document,
-            night=msgspec.structs.replace(row, troubles=(*document.night.troubles, trouble)),
-        )
+        row = msgspec.structs.replace(row, troubles=(*document.night.troubles, trouble))
+        document = headed(msgspec.structs.replace(document, night=row))
         write_outputs(document, directory, moved)
     return document
 
@@ -221,6 +220,7 @@ def notes_of(plan: NightPlan, runs: Sequence[RunRow]) -> NightNotes:
             note = notes.canaries.setdefault(run.name, CanaryNote(canaries[run.name]))
             note.runs += run.outcome is not None
             note.found = note.found or run.found == "found"
+            note.given_up = not note.found and note.runs >= note.canary.tries
     return notes
 
 

@@ -128,17 +128,14 @@ def make_plan(
         what = f"real servers were asked for, for {len(real)} recipes: {why_no_engine}"
         troubles.append(Trouble(kind="world", what=what, runs=len(real)))
     canaries = _canaries(file, subjects, random, canaries_in)
-    cases = _in_order(cases, last)
     to_show = [kept for kept in cases if kept.to_show]
-    if shard is not None:
+    if shard is not None:  # by name: each machine may remember other nights
         cases = [each for number, each in enumerate(cases) if number % shard.of == shard.index]
         canaries = [e for number, e in enumerate(canaries) if number % shard.of == shard.index]
+    cases = _in_order(cases, last)
     commands, kept, notes = fitting(file.commands, file.seconds)
-    if (
-        real
-        and why_no_engine is None
-        and file.seconds - kept < (least := min(map(longest_s, real)))
-    ):
+    least = min(map(longest_s, real), default=0.0)
+    if why_no_engine is None and file.seconds - kept < least:
         subjects = [on for on in subjects if on.subject.world != "docker"]
         notes.append(f"real servers: a run on them may take {least:.0f} s, more than the budget")
     tasks = [kept.piece().world for kept in cases] + [on.subject.world for on in subjects]

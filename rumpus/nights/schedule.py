@@ -128,7 +128,8 @@ class Schedule:
     @property
     def cases_left(self) -> int:
         """How many cases had no turn."""
-        return sum(map(len, self._cases.values()))
+        again = [p for waiting in self._soon.values() for p in waiting if p.kind == "case"]
+        return sum(map(len, self._cases.values())) + sum(p.role == "case" for p in again)
 
     @property
     def worlds(self) -> Sequence[Ensemble]:
@@ -192,6 +193,10 @@ class Schedule:
         """Give a subject no further turn."""
         self._order = [turn for turn in self._order if turn.on.subject.key != subject]
 
+    def has(self, subject: str) -> bool:
+        """Whether a subject may have further turns."""
+        return any(turn.on.subject.key == subject for turn in self._order)
+
     def close(self, world: Ensemble) -> None:
         """Perform nothing more there."""
         self._closed.add(world)
@@ -219,13 +224,15 @@ class Schedule:
         return None
 
     def _next_turn(self, world: Ensemble, left: float) -> Piece | None:
-        turns = [turn for turn in self._order if turn.on.subject.world == world]
+        turns = [
+            turn
+            for turn in self._order
+            if turn.on.subject.world == world and (world == "sim" or longest_s(turn.on) <= left)
+        ]
         early = [turn for turn in turns if turn.number < turn.first]
         first = min(early, key=lambda each: each.number, default=None)
         turn = first or min(turns, key=lambda each: each.cost, default=None)
-        if turn is None or (world == "docker" and longest_s(turn.on) > left):
-            return None
-        return turn.piece(self.seed())
+        return None if turn is None else turn.piece(self.seed())
 
 
 def longest_s(on: OnTrial) -> float:

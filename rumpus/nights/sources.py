@@ -24,10 +24,9 @@ def source_files(module: str, roots: Sequence[Path], within: str = "") -> list[P
     found: set[Path] = set()
     left = [module]
     while left:
-        name = left.pop()
-        if not name.startswith(within):
-            continue
-        for path in _files(name, roots, within):
+        for name, path in _files(left.pop(), roots):
+            if not name.startswith(within):
+                continue
             if path not in found:
                 found.add(path)
                 left += imported(path, _package(name, path))
@@ -51,18 +50,18 @@ def digest(files: Sequence[Path], versions: Mapping[str, str]) -> str:
     return made.hexdigest()[:DIGITS]
 
 
-def _files(module: str, roots: Sequence[Path], within: str) -> Iterator[Path]:
-    """The file of a module, and those of the packages around it, which are imported first."""
+def _files(module: str, roots: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """A module's name and file, and those of the packages around it, which are imported first."""
     parts = module.split(".")
     for root in roots:
         for depth in range(1, len(parts)):
             package = root.joinpath(*parts[:depth], "__init__.py")
-            if ".".join(parts[:depth]).startswith(within) and package.is_file():
-                yield package
+            if package.is_file():
+                yield ".".join(parts[:depth]), package
         place = root.joinpath(*parts)
         for path in (place.with_suffix(".py"), place / "__init__.py"):
             if path.is_file():
-                yield path
+                yield module, path
                 return
 
 

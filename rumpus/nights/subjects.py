@@ -56,7 +56,7 @@ class OnTrial:
 
 def own_jobs(names: Names, worlds: Sequence[Ensemble]) -> list[Job]:
     """The jobs of a project that has no file for its nights: all that it names."""
-    of_recipes = {each.workload for each in names.settings.recipes.values()}
+    of_recipes = [each.workload for each in names.settings.recipes.values()]
     workloads = dict.fromkeys([*of_recipes, *names.settings.workloads])
     return [Job(workloads=(workload,), worlds=tuple(worlds)) for workload in workloads]
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, VALID, VIOLATION
 from rumpus.nights.document import FailureResult, NightDocument, troubled_runs
 from rumpus.results.escapes import Markdown, in_markdown
@@ -31,6 +33,17 @@ def headline(document: NightDocument) -> str:
     part = f" (part {document.night.shard})" if document.night.shard else ""
     what = "; ".join(_gravest(document)) or _looked_at(document)
     return f"{document.night.name}{part} is {state}{early}: {what}"
+
+
+def headed(document: NightDocument) -> NightDocument:
+    """The document with what follows from it in its night's row: headline, exit code, counts."""
+    row = msgspec.structs.replace(
+        document.night,
+        headline=headline(document),
+        exit_code=document.exit_code,
+        counts=document.counts,
+    )
+    return msgspec.structs.replace(document, night=row)
 
 
 def summary(document: NightDocument) -> str:

@@ -1,0 +1,158 @@
+"""The parts of a night become one, and the store says what is new; hostile files do no harm."""
+
+import json
+
+import pytest
+
+from rumpus.nights.document import CaseResult, to_json
+from rumpus.nights.joining import check_night_parts, is_night, join, load_night
+from rumpus.nights.records import RunRow
+from rumpus.nights.store import Store
+from rumpus.usage_error import UsageError
+from tests.rumpus.nights.conftest import night
+from tests.rumpus.nights.documents import document, failed, row
+from tests.rumpus.nights.made import case_of_kind
+
+
+def part(number, of=2, **more):
+    return document(shard=f"{number}/{of}", **more)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Parts in directories of their own, as they are read again."""
+
+    def write(*documents):
+        found = {}
+        for number, made in enumerate(documents):
+            path = tmp_path / f"part{number}" / "night.json"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(to_json(made))
+            found[path] = load_night(path)
+        return found
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("documents", "words"),
+    [
+        ([part(0)], "parts are missing: 1/2"),
+        ([part(2, 3)], "parts are missing: 0/3, 1/3"),
+        ([part(0), part(0)], "is part 0/2 like"),
+        ([part(0), part(1, 3)], "not of the same night"),
+        ([part(0), part(1, seed=5)], "not of the same night"),
+        ([part(0), document()], "a whole night"),
+    ],
+)
+def test_parts_that_make_no_whole_are_refused(parts, documents, words):
+    with pytest.raises(UsageError, match=words):
+        check_night_parts(parts(*documents))
+
+
+def test_parts_that_make_a_whole_are_taken(parts):
+    check_night_parts(parts(part(1), part(0)))
+
+
+def test_a_part_that_is_none_is_refused(parts):
+    with pytest.raises(UsageError, match="part0"):
+        check_night_parts(parts(document(shard="x/y"), part(1)))
+
+
+def test_the_store_says_what_is_new(parts, store, tmp_path):
+    known = row("deadlock")
+    store.begin_night(night(1))
+    store.note_failure(known)
+    failures = (failed("known"), failed("new", "deadlock"), failed("expected", "herd"))
+    shown = [each.failure.id for each in failures]
+    run = RunRow(
+        role="run", subject="lock / fair, sim", outcome="violation", failures=(shown[0], "gone")
+    )
+    joined = join(parts(part(0, failures=failures), part(1, runs=[run])), store, tmp_path)
+    assert [each.state for each in joined.failures] == ["new", "known", "expected"]
+    assert joined.night.shard == ""
+    assert joined.night.headline.startswith("2026-11-26 is BROKEN")
+    assert (joined.night.exit_code, joined.night.counts) == (1, joined.counts)
+    assert [each.name for each in store.nights()][-1] == joined.night.name
+    assert store.runs(joined.night.name)[-1].failures == (shown[0],)
+    assert {each.id: each.runs for each in store.failures()}[shown[0]] == 1
+    assert (tmp_path / "night.json").exists()
+
+
+def test_a_second_night_of_a_day_has_its_own_name(parts, store, tmp_path):
+    names = [join(parts(part(0), part(1)), store, tmp_path).night.name for _ in range(2)]
+    assert names == ["2026-11-26", "2026-11-26.2"]
+
+
+def test_cases_of_the_parts_are_brought_along(parts, store, tmp_path):
+    moved = CaseResult(name="a", state="shown", moved="cases/moved/a.case.json")
+    failure = failed(file="cases/b.case.json")
+    failure = type(failure)(
+        failure=row(case=case_of_kind()), state="new", runs=1, file="cases/b.case.json"
+    )
+    found = parts(part(0, cases=(moved,)), part(1, failures=(failure,)))
+    source = next(iter(found)).parent / moved.moved
+    source.parent.mkdir(parents=True)
+    source.write_text("{}")
+    target = tmp_path / "whole"
+    target.mkdir()
+    join(found, store, target)
+    assert (target / moved.moved).read_text() == "{}"
+    assert (target / "cases" / "b.case.json").is_file()
+
+
+@pytest.mark.parametrize("place", ["../out.json", "/out.json", "cases/../../out.json"])
+@pytest.mark.parametrize("key", ["file", "moved"])
+def test_no_file_leads_out_of_the_directory(parts, place, key):
+    hostile = (
+        {"failures": (failed(file=place),)}
+        if key == "file"
+        else {"cases": (CaseResult(name="a", state="shown", moved=place),)}
+    )
+    with pytest.raises(UsageError, match="part0"):
+        parts(part(0, **hostile))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda told: told | {"version": 2}, "has version 2"),
+        (lambda told: told | {"runs": 5}, "not what"),
+        (lambda told: told | {"night": {}}, "not what"),
+        (lambda told: [told], "not what"),
+        (lambda _: {"night": {}}, "has version 0"),
+    ],
+)
+def test_a_malformed_night_is_refused(tmp_path, change, words):
+    path = tmp_path / "night.json"
+    path.write_text(json.dumps(change(json.loads(to_json(document())))))
+    with pytest.raises(UsageError) as refused:
+        load_night(path)
+    assert words in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 10_000])
+def test_what_is_no_json_is_refused(tmp_path, text):
+    path = tmp_path / "night.json"
+    path.write_bytes(text)
+    assert not is_night(path)
+    with pytest.raises(UsageError):
+        load_night(path)
+
+
+def test_nights_are_told_from_other_documents(tmp_path):
+    path = tmp_path / "night.json"
+    path.write_bytes(to_json(document()))
+    assert is_night(path)
+    path.write_text('{"version": 1}')
+    assert not is_night(path)
+    path.write_text('{"version": 9, "night": {}}')
+    assert is_night(path), "of a newer program"
+
+
+def test_the_store_is_as_it_was_for_readers(path, parts, tmp_path):
+    with Store.opened(path, write=True) as store:
+        join(parts(part(0), part(1)), store, tmp_path)
+    with Store.opened(path) as store:
+        assert [each.exit_code for each in store.nights()] == [0]
