@@ -26,14 +26,14 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from rumpus.nights.comparing import compare
-from rumpus.nights.comparison_text import print_comparison
+from rumpus.nights.comparing.comparing import compare
+from rumpus.nights.comparing.comparison_text import print_comparison
+from rumpus.nights.comparing.sides import side_of
+from rumpus.nights.memory.store import Store
 from rumpus.nights.night_file import Job, NightFile
 from rumpus.nights.performing import Order, perform_night
 from rumpus.nights.planning import make_plan
 from rumpus.nights.records import FailureRow, NightRow, RunRow, Subject
-from rumpus.nights.sides import side_of
-from rumpus.nights.store import Store
 from rumpus.project_names import names_here
 from rumpus.results.figures import FIGURES
 from rumpus.results.fingerprint import Fingerprint

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.nights.schedulers import SCHEDULERS
+from rumpus.nights.schedulers.schedulers import SCHEDULERS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("checker", "harness", "nemesis", "recipes", "results", "simulation", "workloads")
@@ -90,7 +90,7 @@ def test_the_wheel_has_one_name(wheel):
 def test_the_wheel_has_the_files_of_schedulers(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     needed = {file for each in SCHEDULERS.values() for file in each.files.values()}
-    assert {f"rumpus/nights/ci/{file}" for file in needed} <= set(names)
+    assert {f"rumpus/nights/schedulers/ci/{file}" for file in needed} <= set(names)
 
 
 @IF_FULL

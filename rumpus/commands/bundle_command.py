@@ -12,8 +12,8 @@ from rich.text import Text
 
 from rumpus.commands.failure_command import kept_case
 from rumpus.consoles import answers, notices, print_document, shown
-from rumpus.nights.bundling import bundle, own_source, performed_again
-from rumpus.nights.store import Store
+from rumpus.nights.documents.bundling import bundle, own_source, performed_again
+from rumpus.nights.memory.store import Store
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.escapes import escaped
 from rumpus.usage_error import UsageError

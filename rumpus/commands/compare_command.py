@@ -8,11 +8,11 @@ import msgspec
 
 from rumpus.consoles import answers, print_document, print_text
 from rumpus.exit_codes import ending
-from rumpus.nights.comparing import compare
-from rumpus.nights.comparison import Comparison
-from rumpus.nights.comparison_text import headline, in_markdown_page, print_comparison
-from rumpus.nights.sides import side_of
-from rumpus.nights.store import Store
+from rumpus.nights.comparing.comparing import compare
+from rumpus.nights.comparing.comparison import Comparison
+from rumpus.nights.comparing.comparison_text import headline, in_markdown_page, print_comparison
+from rumpus.nights.comparing.sides import side_of
+from rumpus.nights.memory.store import Store
 from rumpus.usage_error import UsageError
 
 

@@ -11,9 +11,9 @@ from rich.text import Text
 from rumpus.campaigns.case import Case, decode_case, save_case
 from rumpus.campaigns.replaying import ENDING
 from rumpus.consoles import answers, print_document, shown
-from rumpus.nights.evidence import wilson
+from rumpus.nights.memory.evidence import wilson
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import FailureRow
-from rumpus.nights.store import Store
 from rumpus.results.escapes import in_shell
 from rumpus.results.reports.measure_text import version_line
 from rumpus.usage_error import UsageError

@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.text import Text
 
 from rumpus.consoles import answers
-from rumpus.nights.found_recipes import FoundRecipe, found_recipes, night_file_for
 from rumpus.nights.night_file import USUAL_FILE
-from rumpus.nights.schedulers import files_for, next_steps
+from rumpus.nights.schedulers.found_recipes import FoundRecipe, found_recipes, night_file_for
+from rumpus.nights.schedulers.schedulers import files_for, next_steps
 from rumpus.project_names import Names, names_here
 from rumpus.results.escapes import in_python, in_python_name, in_shell
 from rumpus.results.store_error import StoreError

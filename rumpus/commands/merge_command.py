@@ -11,8 +11,8 @@ from rumpus.campaigns.explored_answer import (
 from rumpus.campaigns.merging import check_parts, load_part, merge
 from rumpus.commands.nightly_command import finish
 from rumpus.consoles import answers, print_document
-from rumpus.nights.joining import check_night_parts, is_night, join, load_night
-from rumpus.nights.store import Store
+from rumpus.nights.documents.joining import check_night_parts, is_night, join, load_night
+from rumpus.nights.memory.store import Store
 
 
 def merge_command(arguments: argparse.Namespace) -> int:

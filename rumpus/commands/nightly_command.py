@@ -22,17 +22,17 @@ from rumpus.consoles import Lines, answers, notices, print_document, print_json,
 from rumpus.exit_codes import VALID
 from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
-from rumpus.nights.document import NightDocument, to_json
+from rumpus.nights.documents.document import NightDocument, to_json
+from rumpus.nights.documents.notifying import notify
+from rumpus.nights.documents.plan_text import plan_document, plan_lines
+from rumpus.nights.documents.summary import duration, in_text, many
+from rumpus.nights.memory.store import Store
 from rumpus.nights.night import Night
 from rumpus.nights.night_file import NightFile, schema
-from rumpus.nights.notifying import notify
 from rumpus.nights.performing import Order, perform_night
-from rumpus.nights.plan_text import plan_document, plan_lines
 from rumpus.nights.planning import NightPlan, make_plan, with_notes
 from rumpus.nights.records import NightRow
 from rumpus.nights.revision import revision
-from rumpus.nights.store import Store
-from rumpus.nights.summary import duration, in_text, many
 from rumpus.project_names import Names, names_here
 from rumpus.results.atomic_file import link_atomically
 from rumpus.results.store_error import StoreError

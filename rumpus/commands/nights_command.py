@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rumpus.consoles import answers, print_document
+from rumpus.nights.memory.store import Store
+from rumpus.nights.memory.store_rows import Tally
 from rumpus.nights.records import NightRow
-from rumpus.nights.store import Store
-from rumpus.nights.store_rows import Tally
 
 
 def nights_command(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rumpus.campaigns.findings import Failure, explains
-from rumpus.nights.document import (
+from rumpus.nights.documents.document import (
     CanaryResult,
     CaseResult,
     CommandResult,

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import Trouble
-from rumpus.nights.store import Store
 from rumpus.results.store_error import StoreError
 
 Change = Callable[[Store], None]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from rumpus.exit_codes import DEFECT
-from rumpus.nights.document import CommandResult
+from rumpus.nights.documents.document import CommandResult
 from rumpus.nights.night_file import Command, seconds_of
 from rumpus.nights.night_notes import NightNotes
 from rumpus.nights.records import Trouble

@@ -17,20 +17,20 @@ from rumpus.campaigns.tasks import Performers, processes
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.interruption import Interruption
 from rumpus.nights.changes import Change
-from rumpus.nights.document import NightDocument
+from rumpus.nights.documents.document import NightDocument
+from rumpus.nights.documents.outputs import write_outputs
+from rumpus.nights.documents.summary import headed, headline
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.finishing import finished
 from rumpus.nights.keeping import Keeping
 from rumpus.nights.kept_cases import Kept
+from rumpus.nights.memory.store import Store
 from rumpus.nights.night import Night
 from rumpus.nights.night_commands import perform_commands
 from rumpus.nights.night_notes import CanaryNote, CaseNote, NightNotes
-from rumpus.nights.outputs import write_outputs
 from rumpus.nights.pieces import Piece
 from rumpus.nights.planning import NightPlan
 from rumpus.nights.records import Ensemble, NightRow, RunRow, Trouble
-from rumpus.nights.store import Store
-from rumpus.nights.summary import headed, headline
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError

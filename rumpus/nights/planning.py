@@ -9,11 +9,11 @@ from typing import Final
 from rumpus.nights.canaries import Canary, known_mistakes, own_canary, rotated
 from rumpus.nights.expected import Expected, load_expected
 from rumpus.nights.kept_cases import Kept, kept_cases
+from rumpus.nights.memory.store_rows import SubjectPast
 from rumpus.nights.night_commands import fitting
 from rumpus.nights.night_file import Command, NightFile
 from rumpus.nights.records import Ensemble, RunRow, Trouble
 from rumpus.nights.schedule import Schedule, longest_s, rank
-from rumpus.nights.store_rows import SubjectPast
 from rumpus.nights.subjects import OnTrial, on_trial
 from rumpus.project_names import Names
 from rumpus.runs.shard import Shard

@@ -1,6 +1,6 @@
 """What is known of a night: its runs, their failures, and what went wrong with the night itself.
 
-The performing of a night makes these, the store (``rumpus.nights.store``) keeps them, and the
+The performing of a night makes these, the store (``rumpus.nights.memory.store``) keeps them, and the
 documents (``night.json``, JUnit, Markdown) and ``rumpus compare`` are made of them.
 """
 

@@ -12,10 +12,10 @@ from typing import Final
 
 from rumpus.checker.verdict import Outcome
 from rumpus.nights.canaries import Canary
+from rumpus.nights.memory.store_rows import SubjectPast
 from rumpus.nights.night_file import RunKind
 from rumpus.nights.pieces import Piece, trial_piece
 from rumpus.nights.records import Ensemble
-from rumpus.nights.store_rows import SubjectPast
 from rumpus.nights.subjects import OnTrial
 
 CASES: Final = 0.5

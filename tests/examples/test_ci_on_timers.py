@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from rumpus.nights.schedulers import files_for
+from rumpus.nights.schedulers.schedulers import files_for
 from tests.examples.pipelines import CI
 
 

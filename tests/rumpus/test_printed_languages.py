@@ -39,11 +39,11 @@ from rumpus.commands import (
     replay_command,
 )
 from rumpus.consoles import _Escaping
-from rumpus.nights import comparison_text
-from rumpus.nights.comparing import compare
+from rumpus.nights.comparing import comparison_text
+from rumpus.nights.comparing.comparing import compare
+from rumpus.nights.comparing.sides import Side, tallied
+from rumpus.nights.memory.store_rows import Tally
 from rumpus.nights.records import FailureRow, NightRow, RunRow
-from rumpus.nights.sides import Side, tallied
-from rumpus.nights.store_rows import Tally
 from rumpus.results.escapes import in_file_name, in_python, in_shell
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.record import RunRecord

@@ -12,8 +12,8 @@ import pytest
 
 from rumpus.campaigns.case import decode_case, load_case
 from rumpus.commands import bundle_command
+from rumpus.nights.memory.store import DEFAULT, Store
 from rumpus.nights.records import FailureRow
-from rumpus.nights.store import DEFAULT, Store
 from tests.rumpus.campaigns.conftest import DEADLOCK
 from tests.rumpus.commands.refusals import refused
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rumpus.nights.night_file import load_night_file
-from rumpus.nights.schedulers import SCHEDULERS, files_for
+from rumpus.nights.schedulers.schedulers import SCHEDULERS, files_for
 from rumpus.usage_error import UsageError
 
 CI = Path(__file__).resolve().parents[3] / "examples" / "ci"

@@ -6,8 +6,8 @@ import pytest
 
 from rumpus.campaigns.case import Case, load_case
 from rumpus.nemesis.plan import FaultPlan
+from rumpus.nights.memory.store import DEFAULT, Store
 from rumpus.nights.records import FailureRow, NightRow, RunRow, Subject, Trouble
-from rumpus.nights.store import DEFAULT, Store
 from rumpus.results.fingerprint import Fingerprint
 from tests.rumpus.campaigns.conftest import deadlocked
 from tests.rumpus.commands.refusals import refused

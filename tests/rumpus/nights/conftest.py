@@ -2,8 +2,8 @@
 
 import pytest
 
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import FailureRow, NightRow, RunRow, Subject
-from rumpus.nights.store import Store
 from rumpus.results.fingerprint import Fingerprint
 
 DAY = 86_400.0

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from rumpus.nights.document import (
+from rumpus.nights.documents.document import (
     CanaryResult,
     CaseResult,
     CommandResult,

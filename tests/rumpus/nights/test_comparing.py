@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from rumpus.nights.comparing import compare
-from rumpus.nights.comparison import RATE
-from rumpus.nights.comparison_text import headline, in_markdown_page
+from rumpus.nights.comparing.comparing import compare
+from rumpus.nights.comparing.comparison import RATE
+from rumpus.nights.comparing.comparison_text import headline, in_markdown_page
+from rumpus.nights.comparing.sides import Side, side_of, tallied
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import Subject
-from rumpus.nights.sides import Side, side_of, tallied
-from rumpus.nights.store import Store
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import FAIR, failure, night, run

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rumpus.nights.document import (
+from rumpus.nights.documents.document import (
     CanaryResult,
     CaseResult,
     CommandResult,
@@ -16,7 +16,7 @@ from rumpus.nights.document import (
     to_json,
     troubled_runs,
 )
-from rumpus.nights.joining import load_night
+from rumpus.nights.documents.joining import load_night
 from rumpus.nights.records import RunRow
 from tests.rumpus.nights.documents import VALID_RUN, document, documents, failed, row
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rumpus.nights.evidence import (
+from rumpus.nights.memory.evidence import (
     LEVEL,
     Moments,
     Table,

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from rumpus.nights.document import CaseResult, to_json
-from rumpus.nights.joining import check_night_parts, is_night, join, load_night
+from rumpus.nights.documents.document import CaseResult, to_json
+from rumpus.nights.documents.joining import check_night_parts, is_night, join, load_night
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import RunRow
-from rumpus.nights.store import Store
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import night
 from tests.rumpus.nights.documents import document, failed, row

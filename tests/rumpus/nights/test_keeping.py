@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.nights import notifying
-from rumpus.nights.joining import load_night
+from rumpus.nights.documents import notifying
+from rumpus.nights.documents.joining import load_night
+from rumpus.nights.documents.notifying import notify
+from rumpus.nights.documents.outputs import write_outputs
 from rumpus.nights.keeping import Keeping
-from rumpus.nights.notifying import notify
-from rumpus.nights.outputs import write_outputs
 from rumpus.results.store_error import StoreError
 from tests.rumpus.nights.documents import document
 

@@ -7,8 +7,8 @@ import sys
 import msgspec
 import pytest
 
-from rumpus.nights.found_recipes import FoundRecipe, night_file_for
 from rumpus.nights.night_file import NightFile, load_night_file, schema, seconds_of
+from rumpus.nights.schedulers.found_recipes import FoundRecipe, night_file_for
 from rumpus.usage_error import UsageError
 
 WHOLE = """

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rumpus.nights.on_github import Night, annotations, badge, file_of, main
+from rumpus.nights.documents.on_github import Night, annotations, badge, file_of, main
 from tests.dangerous_strings import DANGEROUS
 
 FAILURE = {
@@ -170,7 +170,14 @@ def test_what_is_no_night_is_refused_in_a_line(tmp_path, text):
     file = tmp_path / "night.json"
     if text is not None:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    words = [sys.executable, "-m", "rumpus.nights.on_github", file, "--badge", tmp_path / "badge"]
+    words = [
+        sys.executable,
+        "-m",
+        "rumpus.nights.documents.on_github",
+        file,
+        "--badge",
+        tmp_path / "badge",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"rumpus: {file}: ")

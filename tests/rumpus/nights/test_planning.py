@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from rumpus.nights.asked import asked_before, asked_now
 from rumpus.nights.expected import Expected, load_expected
 from rumpus.nights.kept_cases import kept_cases
+from rumpus.nights.memory.store_rows import SubjectPast
 from rumpus.nights.night_file import Canaries, Job, NightFile
 from rumpus.nights.planning import REASONS, make_plan, with_notes
 from rumpus.nights.records import NightRow
 from rumpus.nights.schedule import REAL_SPARE_S, rank
-from rumpus.nights.store_rows import SubjectPast
 from rumpus.nights.subjects import on_trial, own_jobs
 from rumpus.project_names import names_here
 from rumpus.runs.shard import Shard

@@ -3,8 +3,8 @@ import pytest
 
 from rumpus.campaigns.case import Case
 from rumpus.nemesis.plan import FaultPlan
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow, RunRow, Subject, Trouble
-from rumpus.nights.store import Store
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import DAY, FAIR, failure, night, run

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.nights import store_schema
-from rumpus.nights.store import Store
+from rumpus.nights.memory import store_schema
+from rumpus.nights.memory.store import Store
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import failure, night, run
@@ -21,7 +21,7 @@ OLDEST = Path(__file__).with_name("store_version_1.sql")
 WRITER = """
 import sys
 from pathlib import Path
-from rumpus.nights.store import Store
+from rumpus.nights.memory.store import Store
 from tests.rumpus.nights.conftest import night, run
 with Store.opened(Path(sys.argv[1]), write=True) as store:
     store.begin_night(night(1))

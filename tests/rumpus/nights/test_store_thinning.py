@@ -2,8 +2,8 @@ import math
 from collections import Counter
 from itertools import pairwise
 
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
-from rumpus.nights.store import Store
 from tests.rumpus.nights.conftest import DAY, FAIR, failure, night, run
 
 OTHER = "lock / other, sim"

@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
-from rumpus.nights.document import CaseResult
-from rumpus.nights.night_junit import night_junit
+from rumpus.nights.documents.document import CaseResult
+from rumpus.nights.documents.night_junit import night_junit
+from rumpus.nights.documents.summary import (
+    LONGEST_TABLE,
+    duration,
+    headline,
+    in_text,
+    many,
+    summary,
+)
 from rumpus.nights.records import RunRow
-from rumpus.nights.summary import LONGEST_TABLE, duration, headline, in_text, many, summary
 from tests.dangerous_strings import DANGEROUS, SURROGATE
 from tests.rumpus.nights.documents import document, documents, failed
 from tests.rumpus.nights.test_document import SIGNS, together

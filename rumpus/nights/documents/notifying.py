@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from rumpus.nights.document import NightDocument
-from rumpus.nights.outputs import write_outputs
+from rumpus.nights.documents.document import NightDocument
+from rumpus.nights.documents.outputs import write_outputs
+from rumpus.nights.documents.summary import headed
 from rumpus.nights.records import Trouble
-from rumpus.nights.summary import headed
 
 PATIENCE_S: Final = 60.0
 """How long the command may take."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-from rumpus.nights import store_schema
+from rumpus.nights.memory import store_schema
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
+from rumpus.nights.documents.summary import duration, many
 from rumpus.nights.night_file import seconds_of
 from rumpus.nights.planning import USUAL_CASE_S, NightPlan
 from rumpus.nights.schedule import CASES
 from rumpus.nights.subjects import OnTrial
-from rumpus.nights.summary import duration, many
 
 USUAL_S: Final = {"sim": 3.0, "docker": 60.0}
 """How long a run is taken to take, of a subject that never had one."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rumpus.campaigns.case import Case, save_case
-from rumpus.nights.document import NightDocument, to_json
-from rumpus.nights.night_junit import night_junit
-from rumpus.nights.summary import summary
+from rumpus.nights.documents.document import NightDocument, to_json
+from rumpus.nights.documents.night_junit import night_junit
+from rumpus.nights.documents.summary import summary
 from rumpus.results.atomic_file import write_atomically
 
 

@@ -3,9 +3,9 @@
 import sqlite3
 from typing import Final
 
-from rumpus.nights.evidence import Moments
+from rumpus.nights.memory.evidence import Moments
+from rumpus.nights.memory.store_rows import NOT_PERFORMED, RUN, compact, run_values, thing_of
 from rumpus.nights.records import FailureRow, RunRow
-from rumpus.nights.store_rows import NOT_PERFORMED, RUN, compact, run_values, thing_of
 
 _NIGHT: Final = (
     "UPDATE failures SET runs = runs + 1, "

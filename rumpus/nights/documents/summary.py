@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, VALID, VIOLATION
-from rumpus.nights.document import FailureResult, NightDocument, troubled_runs
+from rumpus.nights.documents.document import FailureResult, NightDocument, troubled_runs
 from rumpus.results.escapes import Markdown, in_markdown
 
 STATES: Final[Mapping[int, str]] = {

@@ -11,17 +11,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from rumpus.nights.records import FailureRow, NightRow, Role, RunRow, Subject
-from rumpus.nights.store_changes import (
+from rumpus.nights.memory.store_changes import (
     failure_number,
     join_failures,
     note_failure,
     note_run,
     subject_number,
 )
-from rumpus.nights.store_file import NO_NIGHTS, StoreFile
-from rumpus.nights.store_history import canary_past, sightings, subjects_last, tallies, version_sets
-from rumpus.nights.store_rows import (
+from rumpus.nights.memory.store_file import NO_NIGHTS, StoreFile
+from rumpus.nights.memory.store_history import (
+    canary_past,
+    sightings,
+    subjects_last,
+    tallies,
+    version_sets,
+)
+from rumpus.nights.memory.store_rows import (
     FAILURE,
     NIGHT,
     SubjectPast,
@@ -30,8 +35,9 @@ from rumpus.nights.store_rows import (
     night_of,
     night_values,
 )
-from rumpus.nights.store_runs import runs_where
-from rumpus.nights.store_thinning import thin
+from rumpus.nights.memory.store_runs import runs_where
+from rumpus.nights.memory.store_thinning import thin
+from rumpus.nights.records import FailureRow, NightRow, Role, RunRow, Subject
 from rumpus.usage_error import UsageError
 
 DEFAULT: Final = Path("runs/nights.sqlite")
@@ -168,7 +174,7 @@ class Store:
             )
 
     def thin(self, *, keep: int = 30) -> None:
-        """Remove rows of runs of old nights, as `rumpus.nights.store_thinning.thin` describes.
+        """Remove rows of runs of old nights, as `store_thinning.thin` describes.
 
         Args:
             keep: how many nights keep all of their rows.

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from rumpus.nights.evidence import Moments
-from rumpus.nights.store_file import StoreFile
-from rumpus.nights.store_rows import NOT_PERFORMED, SubjectPast, Tally
+from rumpus.nights.memory.evidence import Moments
+from rumpus.nights.memory.store_file import StoreFile
+from rumpus.nights.memory.store_rows import NOT_PERFORMED, SubjectPast, Tally
 
 
 def tallies(

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 from rumpus.exit_codes import VALID
-from rumpus.nights.document import NightDocument
-from rumpus.nights.summary import headline
+from rumpus.nights.documents.document import NightDocument
+from rumpus.nights.documents.summary import headline
 from rumpus.results.reports.junit import document_of
 
 

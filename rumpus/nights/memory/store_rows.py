@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from rumpus.campaigns.case import Case, decode_case
-from rumpus.nights.evidence import Moments
+from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.records import FailureRow, NightRow, Role, RunRow
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.usage_error import UsageError

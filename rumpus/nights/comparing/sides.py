@@ -11,10 +11,10 @@ import msgspec
 
 from rumpus.campaigns.case import SETTINGS
 from rumpus.campaigns.run_cases import judged_again, settings_of
-from rumpus.nights.evidence import Moments
+from rumpus.nights.memory.evidence import Moments
+from rumpus.nights.memory.store import Store
+from rumpus.nights.memory.store_rows import NOT_PERFORMED, Tally, without_software
 from rumpus.nights.records import FailureRow, RunRow, Subject
-from rumpus.nights.store import Store
-from rumpus.nights.store_rows import NOT_PERFORMED, Tally, without_software
 from rumpus.usage_error import UsageError
 
 NIGHTS_OF_BRANCH: Final = 5

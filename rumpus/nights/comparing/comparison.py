@@ -1,17 +1,17 @@
-"""What is different between two sides: what ``rumpus.nights.comparing`` finds."""
+"""What is different between two sides: what ``rumpus.nights.comparing.comparing`` finds."""
 
 from typing import Final, Literal
 
 import msgspec
 
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
-from rumpus.nights.evidence import Estimate
+from rumpus.nights.memory.evidence import Estimate
 
 RATE: Final = "failure rate"
 """The name of the comparison of how many runs were violations."""
 
 State = Literal["new", "known", "gone", "flaky"]
-"""What has become of a failure; ``rumpus.nights.comparing`` says what the words mean."""
+"""What has become of a failure; ``rumpus.nights.comparing.comparing`` says what the words mean."""
 
 Judged = Literal["better", "worse", "changed", "no evidence of change"]
 

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from rumpus.nights.memory.store_file import StoreFile
+from rumpus.nights.memory.store_rows import RUN, run_of
 from rumpus.nights.records import RunRow
-from rumpus.nights.store_file import StoreFile
-from rumpus.nights.store_rows import RUN, run_of
 
 _TABLES = (
     "runs r JOIN batches b ON b.id = r.batch_id JOIN nights ON nights.id = b.night_id "

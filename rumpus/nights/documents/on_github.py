@@ -1,8 +1,8 @@
 """What GitHub Actions shows of a night: annotations, and a badge.
 
-``python -m rumpus.nights.on_github NIGHT.json [--badge FILE]`` prints a workflow command for each
-new failure, which the runner shows beside the file of the recipe. It reads what a night has left,
-so the night may have been performed by another machine.
+``python -m rumpus.nights.documents.on_github NIGHT.json [--badge FILE]`` prints a workflow command
+for each new failure, which the runner shows beside the file of the recipe. It reads what a night
+has left, so the night may have been performed by another machine.
 """
 
 import argparse
@@ -123,7 +123,8 @@ def file_of(what: str, here: Path, recipes: Mapping[str, str]) -> str | None:
 def main(words: Sequence[str] | None = None) -> int:
     """Print the annotations and write the badge; the exit code says whether that was possible."""
     parser = argparse.ArgumentParser(
-        prog="python -m rumpus.nights.on_github", description="What GitHub shows of a night."
+        prog="python -m rumpus.nights.documents.on_github",
+        description="What GitHub shows of a night.",
     )
     parser.add_argument("night", type=Path, metavar="NIGHT.json", help="what the night has left")
     parser.add_argument("--badge", type=Path, metavar="FILE", help="write a badge for shields.io")

@@ -2,7 +2,7 @@
 
 What both sides ran is compared, and nothing else: a subject that only one of them had, or a kind of
 run, tells nothing about a change. Runs of the same subject and kind are a stratum; strata are
-compared one by one and taken together (``rumpus.nights.evidence``), as nights spend different
+compared one by one and taken together (``memory.evidence``), as nights spend different
 shares of their runs on each.
 
 Runs of the role ``run`` count. Runs of kept cases (``case``) are replays of runs that were chosen
@@ -24,8 +24,17 @@ from typing import Final
 
 import msgspec
 
-from rumpus.nights.comparison import NONE, RATE, Change, Comparison, FailureChange, Judged, State
-from rumpus.nights.evidence import (
+from rumpus.nights.comparing.comparison import (
+    NONE,
+    RATE,
+    Change,
+    Comparison,
+    FailureChange,
+    Judged,
+    State,
+)
+from rumpus.nights.comparing.sides import Side
+from rumpus.nights.memory.evidence import (
     LEVEL,
     Moments,
     Table,
@@ -37,9 +46,8 @@ from rumpus.nights.evidence import (
     welch,
     wilson,
 )
+from rumpus.nights.memory.store_rows import thing_of
 from rumpus.nights.records import FailureRow
-from rumpus.nights.sides import Side
-from rumpus.nights.store_rows import thing_of
 from rumpus.results.figures import FIGURES
 
 LEAST_CHANGE: Final = 1.1

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumpus.nights.comparison import RATE, Change, Comparison, FailureChange
-from rumpus.nights.evidence import Estimate
+from rumpus.nights.comparing.comparison import RATE, Change, Comparison, FailureChange
+from rumpus.nights.memory.evidence import Estimate
 from rumpus.results.escapes import escaped, in_markdown
 from rumpus.results.figures import FIGURES
 

@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from rumpus.nights.document import VERSION, FailureResult, NightDocument, merged
-from rumpus.nights.outputs import write_outputs
+from rumpus.nights.documents.document import VERSION, FailureResult, NightDocument, merged
+from rumpus.nights.documents.outputs import write_outputs
+from rumpus.nights.documents.summary import headline
+from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
-from rumpus.nights.store import Store
-from rumpus.nights.summary import headline
 from rumpus.results.store_error import StoreError
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.shard import shard_of

@@ -1,0 +1,1 @@
+"""What is better or worse in one night, version or branch than in another."""
