@@ -1,7 +1,7 @@
 """What is known of a night: its runs, their failures, and what went wrong with the night itself.
 
-The performing of a night makes these, the store (``rumpus.nights.memory.store``) keeps them, and the
-documents (``night.json``, JUnit, Markdown) and ``rumpus compare`` are made of them.
+The performing of a night makes these, the store (``memory.store``) keeps them, and the documents
+(``night.json``, JUnit, Markdown) and ``rumpus compare`` are made of them.
 """
 
 import hashlib
