@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rumpus.campaigns.trial_task import perform
 from rumpus.nights.canaries import known_mistakes, own_canary, rotated
+from rumpus.workloads.own.own_recipe import referred
 from rumpus.workloads.registry import WORKLOADS
 from tests.distribution import ROOT
 from tests.rumpus.nights.made import canary_of, on, outcome_of, seen_of
@@ -84,6 +85,13 @@ def test_a_mistake_put_into_an_own_lock_is_found_by_a_run(place, reference):
     task = canary.piece(3).task
     short = replace(task, settings=replace(task.settings, time_limit=3.0, nemesis=()))
     assert canary.found(perform(short))
+
+
+@pytest.mark.parametrize(("name", "is_property"), [("WithMethod", False), ("WithProperty", True)])
+def test_the_belief_is_told_as_the_recipe_tells_it(place, name, is_property):
+    canary = own_canary(on(f"night_canary_locks:{name}"), place)
+    kind = referred(canary.settings.recipe)
+    assert isinstance(vars(kind)["held"], property) == is_property
 
 
 @pytest.mark.parametrize(

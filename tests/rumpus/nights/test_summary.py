@@ -99,6 +99,27 @@ def test_names_are_escaped_in_the_table(text):
     assert [len(each) for each in cells(GITHUB.parse(table))] == [5, 5]
 
 
+def test_a_night_with_some_of_everything_has_ten_lines():
+    made = together("regression", "blind", "world", "found")
+    made = document(
+        runs=made.runs,
+        cases=made.cases,
+        canaries=made.canaries,
+        troubles=("world",),
+        failures=(*(failed(kind=f"k{n}") for n in range(9)), failed("expected")),
+        waiting=("a",),
+    )
+    assert len(in_text(made)) == 10
+
+
+@pytest.mark.parametrize("text", DANGEROUS)
+def test_lines_of_words_are_escaped(text):
+    told = summary(document(notes=(text,))).partition("\n\n")[0]
+    kinds = {part.type for token in GITHUB.parse(told) for part in token.children or ()}
+    assert kinds <= {"text", "text_special", "hardbreak", "strong_open", "strong_close"}
+    assert len(told.split("\n")) == 3
+
+
 def test_a_long_table_is_cut():
     runs = [RunRow(role="run", subject=f"r{n}", outcome="valid") for n in range(LONGEST_TABLE + 7)]
     text = summary(document(runs=runs))
