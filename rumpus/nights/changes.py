@@ -58,7 +58,7 @@ class Change:
             file: the night's; its change touches everything, too.
         """
         plan = replace(plan, commands=(), reserved=0.0)
-        if any(path.name in EVERYTHING or path == file.resolve() for path in self.files):
+        if any(map(self._touches_all, self.files)) or file.resolve() in self.files:
             return plan
         subjects = [on for on in plan.subjects if self._touches(on)]
         names = {(on.settings.workload, on.settings.recipe) for on in subjects}
@@ -88,6 +88,10 @@ class Change:
             for (name, case), ran in zip(tried, told, strict=False)
             if ran.reproduced is True or (ran.anomaly or "").startswith(case.expects.kind)
         )
+
+    def _touches_all(self, path: Path) -> bool:
+        """Whether a file's change touches everything; of a removed module nobody knows."""
+        return path.name in EVERYTHING or (path.suffix == ".py" and not path.exists())
 
     def _touches(self, on: OnTrial) -> bool:
         return any(self._has(path) for path in on.files)

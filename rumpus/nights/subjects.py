@@ -83,9 +83,11 @@ def _of_job(job: Job, names: Names, file: Path, place: str) -> Iterator[OnTrial]
     options = read_options(file, f"{place}.options", job.options)
     workloads = WORKLOADS if job.workloads == "all" else job.workloads
     some = False
+    without = set(job.without)
     for workload in workloads:
         for recipe in _recipes(job, workload, names, f"{file}: {place}"):
-            if {recipe, f"{workload} / {recipe}"} & set(job.without):
+            if left_out := {recipe, f"{workload} / {recipe}"} & {*job.without}:
+                without -= left_out
                 continue
             some = True
             for world in job.worlds:
@@ -95,6 +97,10 @@ def _of_job(job: Job, names: Names, file: Path, place: str) -> Iterator[OnTrial]
                     Subject(workload=workload, recipe=recipe, world=world, options=job.options),
                     options,
                 )
+    if without:
+        raise UsageError(
+            f"{file}: {place}.without: there is no {', '.join(sorted(without))} to leave out"
+        )
     if not some:
         raise UsageError(
             f"{file}: {place}: there is no recipe: name some, or enter yours in pyproject.toml, "

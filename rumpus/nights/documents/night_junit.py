@@ -38,7 +38,9 @@ def _recipes(document: NightDocument) -> ET.Element:
             if each.failure.id not in shown[subject]:
                 continue
             if each.state not in ("new", "known"):
-                ET.SubElement(case, "system-out").text = f"expected: {each.failure} ({each.why})"
+                ET.SubElement(
+                    case, "system-out"
+                ).text = f"expected: {each.failure} ({each.why or 'also without the change'})"
                 continue
             story = each.failure.case.story if each.failure.case is not None else ()
             _outcome(

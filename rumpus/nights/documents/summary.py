@@ -173,12 +173,12 @@ def _cases(document: NightDocument) -> str:
     words = [
         f"{len(of_state)} {said}"
         for state, said in (
-            ("shown", "show their failure, as they should"),
-            ("mended", "stay mended"),
-            ("regression", "are back"),
-            ("stale", f"are stale ({many(near, 'run')} near their plans did not show them)"),
-            ("undecided", "are undecided"),
-            ("unperformed", "could not be performed"),
+            ("shown", "shown, as they should be"),
+            ("mended", "mended, as they should be"),
+            ("regression", "back"),
+            ("stale", f"stale ({many(near, 'run')} near their plans did not show them)"),
+            ("undecided", "undecided"),
+            ("unperformed", "not performed"),
         )
         if (of_state := [each for each in document.cases if each.state == state])
     ]

@@ -66,6 +66,11 @@ def touched(repository, plan, base="HEAD"):
     return names, [each.name for each in found.cases], found
 
 
+def test_a_module_that_is_gone_may_touch_everything(repository, plan):
+    (repository / "shared_paths.py").unlink()
+    assert touched(repository, plan)[:2] == (["one", "two"], ["one", "two"])
+
+
 @pytest.mark.parametrize(
     ("name", "subjects", "cases"),
     [

@@ -146,9 +146,10 @@ def test_what_is_left_out(trial, without):
     assert rest == [key for key in both if key != "lock / fair, sim"]
 
 
-def test_what_another_workload_has_is_not_left_out(trial):
-    job = Job(workloads=("lock",), recipes=("fair",), without=("election / fair",))
-    assert keys(trial(job)) == ["lock / fair, sim"]
+def test_what_is_left_out_has_to_be_there(trial):
+    job = Job(workloads=("lock",), recipes=("fair",), without=("election / fair", "fare"))
+    with pytest.raises(UsageError, match=r"without: there is no election / fair, fare"):
+        trial(job)
 
 
 @pytest.mark.parametrize(
