@@ -27,8 +27,11 @@ DOUBT: Final = 0.001
 
 MOST_TRIES: Final = 12
 
+OWN_LOAD_S: Final = 5.0
+"""Seconds of load of a run of a recipe that grants without asking: that is soon seen."""
+
 OWN_RATE: Final = 0.9
-"""How often a recipe that grants without asking is found, at least, in a run of `LOADS_S`."""
+"""How often a recipe that grants without asking is found, at least, in such a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +169,12 @@ def own_canary(on: OnTrial, directory: Path) -> Canary | None:
         name=f"{on.subject.thing} that grants without asking",
         family=on.settings.workload,
         mistake="grant without asking",
-        settings=replace(on.settings, recipe=f"{module}:Canary"),
+        settings=replace(
+            on.settings,
+            recipe=f"{module}:Canary",
+            time_limit=OWN_LOAD_S,
+            nemesis=["client-pause"],
+        ),
         expected=frozenset({"double-grant", "split-brain"}),
         blamed="recipe",
         rate=OWN_RATE,
@@ -180,6 +188,7 @@ def _module(reference: str, enter: str, leave: str, belief: str, is_method: bool
         f'"""A canary: {reference} with a mistake put in, which a night has to find."""',
         "",
         "import importlib",
+        "import time",
         "",
         f'_SOUND = importlib.import_module("{name}").{attributes}',
         "",
@@ -190,6 +199,7 @@ def _module(reference: str, enter: str, leave: str, belief: str, is_method: bool
         "    _granted = False",
         "",
         f"    def {enter}(self, *_, **__):",
+        "        time.sleep(0.1)",
         "        self._granted = True",
         "        return True",
         "",
