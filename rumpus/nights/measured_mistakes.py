@@ -32,5 +32,9 @@ MEASURED: Final[tuple[tuple[str, str, int], ...]] = (
     ("view", "watch-after-read-children", 19),
     ("registry", "no-lookup", 19),
     ("registry", "unsynced", 20),
+    ("partitioner", "unnoticed-change", 20),
+    ("partitioner", "persistent-node", 20),
+    ("two-phase-commit", "aborts-alone", 20),
+    ("two-phase-commit", "overwrites", 20),
 )
 """Workload, mutant (of recipes, or of servers), and how many of these runs found it."""
