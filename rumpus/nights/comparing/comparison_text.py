@@ -113,7 +113,7 @@ def _told(changes: Sequence[Change]) -> tuple[list[Change], int]:
 def _cells(change: Change) -> tuple[str, ...]:
     if change.what == RATE:
         sides = [_share(each) for each in (change.a, change.b)]
-        points = [f"{100 * each:+.2g}" for each in change.change]
+        points = [digits_of(100 * each, "+", 2) for each in change.change]
         by = f"{points[0]} ({points[1]} to {points[2]}) points"
         what = RATE
     else:
@@ -129,13 +129,18 @@ def _cells(change: Change) -> tuple[str, ...]:
 
 
 def _share(rate: Estimate) -> str:
-    value, low, high = (f"{100 * each:.3g}" for each in rate)
+    value, low, high = (digits_of(100 * each) for each in rate)
     return f"{value} % ({low} to {high})"
 
 
 def _number(value: Estimate, unit: str) -> str:
-    middle, low, high = (f"{each:.3g}" if math.isfinite(each) else "?" for each in value)
+    middle, low, high = (digits_of(each) if math.isfinite(each) else "?" for each in value)
     return f"{middle}{' ' * bool(unit)}{unit} ({low} to {high})"
+
+
+def digits_of(value: float, sign: str = "", digits: int = 3) -> str:
+    """A number with so many digits that count, and never as a power of ten."""
+    return f"{value:{sign}.{digits}g}" if abs(value) < 10**digits - 0.5 else f"{value:{sign}.0f}"
 
 
 def _rest(rest: int) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from rumpus.nights.comparing.comparing import compare
 from rumpus.nights.comparing.comparison import RATE
-from rumpus.nights.comparing.comparison_text import headline, in_markdown_page
+from rumpus.nights.comparing.comparison_text import digits_of, headline, in_markdown_page
 from rumpus.nights.comparing.sides import Side, side_of, tallied
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import Subject
@@ -241,3 +241,10 @@ def test_words_name_nights_branches_and_versions(filled):
 def test_a_word_that_names_nothing_is_refused(filled, word, why):
     with pytest.raises(UsageError, match=why):
         side_of(word, filled)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(100.0, "100"), (99.96, "100"), (1234.5, "1234"), (0.0123, "0.0123")]
+)
+def test_numbers_are_no_powers_of_ten(value, said):
+    assert digits_of(value) == said
