@@ -17,7 +17,7 @@ from rumpus.campaigns.tasks import Performers, processes
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.interruption import Interruption
 from rumpus.nights.changes import Change
-from rumpus.nights.documents.document import NightDocument
+from rumpus.nights.documents.document import CommandResult, NightDocument
 from rumpus.nights.documents.outputs import write_outputs
 from rumpus.nights.documents.summary import headed, headline
 from rumpus.nights.failure_book import FailureBook
@@ -31,6 +31,7 @@ from rumpus.nights.night_notes import CanaryNote, CaseNote, NightNotes
 from rumpus.nights.pieces import Piece
 from rumpus.nights.planning import NightPlan
 from rumpus.nights.records import Ensemble, NightRow, RunRow, Trouble
+from rumpus.nights.schedule import Schedule
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
@@ -77,81 +78,113 @@ def perform_night(order: Order) -> NightDocument:
         UsageError, EnvironmentRefusal: the cluster cannot be had.
         StoreError: the documents cannot be written.
     """
-    plan, row = order.plan, order.night
-    began = time.monotonic()
-    keeping = Keeping(order.store)
-    before = order.store.runs(row.name)
-    notes = notes_of(plan, before)
-    book = FailureBook(row.name, order.store.failures(), keep=keeping.keep, now=time.time)
-    book.tonight.update(_counted(before))
-    for on in plan.subjects:
-        keeping.keep(lambda store, on=on: store.note_source(row.name, on.subject, on.source))  # type: ignore[misc]  # the default binds it
-    budget = max(0.0, row.budget - row.seconds - plan.reserved)
+    performance = _Performance(order)
+    interruption = Interruption()
     with contextlib.ExitStack() as stack:
+        schedule = performance.perform(stack)
+        with interruption.listening(order.say):
+            stack.close()
+    commands = [] if performance.notes.interrupted else performance.perform_commands()
+    not_worse = _not_worse(order, performance.book, performance.notes)
+    with interruption.listening(order.say):
+        return performance.finish(schedule, commands, not_worse)
+
+
+class _Performance:
+    """A night that is performed: what it notes, and what it keeps of that."""
+
+    def __init__(self, order: Order) -> None:
+        self._order, self._plan, self._row = order, order.plan, order.night
+        self._began = self._beat = time.monotonic()
+        self._keeping = Keeping(order.store)
+        before = order.store.runs(self._row.name)
+        self.notes = notes_of(self._plan, before)
+        failures = order.store.failures()
+        self.book = FailureBook(self._row.name, failures, keep=self._keeping.keep, now=time.time)
+        self.book.tonight.update(_counted(before))
+
+    def perform(self, stack: contextlib.ExitStack) -> Schedule:
+        """Perform runs until the time is over; what had its turn, and what had none.
+
+        Args:
+            stack: who performs runs goes when it is closed.
+        """
+        plan, row, notes = self._plan, self._row, self.notes
+        self._keeping.keep(self._note_sources)
         shrinker = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="shrinking"))
-        lanes = stack.enter_context(_lanes(order))
+        lanes = stack.enter_context(_lanes(self._order))
+        budget = max(0.0, row.budget - row.seconds - plan.reserved)
         looked_at = [name for name, each in notes.canaries.items() if each.found or each.given_up]
         schedule = plan.schedule(
             budget=budget,
             threads={world: performers.threads for world, performers in lanes.items()},
-            random=Random(f"{row.seed}:{row.shard}:{len(before)}"),
+            random=Random(f"{row.seed}:{row.shard}:{len(notes.runs)}"),
             done={*notes.cases, *looked_at},
         )
-        beat = [began]
-
-        def notify(night: Night) -> None:
-            if time.monotonic() - beat[0] >= BEAT_S:
-                beat[0] = time.monotonic()
-                keeping.keep(lambda store: store.update_night(going_on()))
-            order.show(night)
-
-        def going_on() -> NightRow:
-            return msgspec.structs.replace(
-                row,
-                seconds=round(row.seconds + time.monotonic() - began, 1),
-                troubles=(*plan.troubles, *notes.troubles),
-            )
-
+        for piece in _unshrunk(plan, self.book):
+            schedule.soon(piece)
         night = Night(
             schedule=schedule,
-            book=book,
+            book=self.book,
             kept={kept.name: kept for kept in plan.cases},
             lanes=lanes,
             budget=budget,
             shrink_share=plan.file.shrink,
             shrinker=shrinker,
-            keep_run=lambda run: keeping.keep(lambda store: store.note_run(row.name, run)),
+            keep_run=self._keep_run,
             notes=notes,
-            notify=notify,
+            notify=self._notify,
         )
-        for piece in _unshrunk(plan, book):
-            schedule.soon(piece)
         try:
             night.perform()
         except EnvironmentRefusal as refusal:
             notes.troubles.append(Trouble(kind="world", what=str(refusal)))
-        interruption = Interruption()
-        with interruption.listening(order.say):
-            stack.close()
-        commands = (
-            []
-            if notes.interrupted
-            else list(perform_commands(plan.commands, order.directory, notes, order.say))
+        return schedule
+
+    def perform_commands(self) -> list[CommandResult]:
+        """Perform the commands of the night's file."""
+        order = self._order
+        return list(perform_commands(self._plan.commands, order.directory, self.notes, order.say))
+
+    def finish(
+        self, schedule: Schedule, commands: Sequence[CommandResult], not_worse: frozenset[str]
+    ) -> NightDocument:
+        """Write the documents, and note that the night is over."""
+        self.notes.troubles += self._keeping.troubles
+        document = finished(
+            self._plan,
+            self._so_far(),
+            self.notes,
+            self.book,
+            schedule,
+            today=dt.datetime.now(dt.UTC).date(),
+            commands=commands,
+            not_worse=not_worse,
         )
-        not_worse = _not_worse(order, book, notes)
-        with interruption.listening(order.say):
-            notes.troubles += keeping.troubles
-            document = finished(
-                plan,
-                going_on(),
-                notes,
-                book,
-                schedule,
-                today=dt.datetime.now(dt.UTC).date(),
-                commands=commands,
-                not_worse=not_worse,
-            )
-            return end_night(document, order.store, order.directory, notes)
+        return end_night(document, self._order.store, self._order.directory, self.notes)
+
+    def _note_sources(self, store: Store) -> None:
+        for on in self._plan.subjects:
+            store.note_source(self._row.name, on.subject, on.source)
+
+    def _keep_run(self, run: RunRow) -> None:
+        self._keeping.keep(lambda store: store.note_run(self._row.name, run))
+
+    def _notify(self, night: Night) -> None:
+        """Tell the store now and then how long the night has gone on, and show that."""
+        if time.monotonic() - self._beat >= BEAT_S:
+            self._beat = time.monotonic()
+            row = self._so_far()
+            self._keeping.keep(lambda store: store.update_night(row))
+        self._order.show(night)
+
+    def _so_far(self) -> NightRow:
+        """The night as it is now."""
+        return msgspec.structs.replace(
+            self._row,
+            seconds=round(self._row.seconds + time.monotonic() - self._began, 1),
+            troubles=(*self._plan.troubles, *self.notes.troubles),
+        )
 
 
 def _not_worse(order: Order, book: FailureBook, notes: NightNotes) -> frozenset[str]:

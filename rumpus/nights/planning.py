@@ -122,28 +122,31 @@ def make_plan(
     subjects = on_trial(file.jobs, names, path)
     subjects.sort(key=lambda on: rank(on, past.get(on.subject.key)))
     troubles = [Trouble(kind="usage", what=words) for words in wrong]
-    real = [on for on in subjects if on.subject.world == "docker"]
-    if why_no_engine is not None and real:
-        subjects = [on for on in subjects if on.subject.world != "docker"]
-        what = f"real servers were asked for, for {len(real)} recipes: {why_no_engine}"
-        troubles.append(Trouble(kind="world", what=what, runs=len(real)))
     canaries = _canaries(file, subjects, random, canaries_in)
     to_show = [kept for kept in cases if kept.to_show]
     if shard is not None:  # by name: each machine may remember other nights
         cases = [each for number, each in enumerate(cases) if number % shard.of == shard.index]
         canaries = [e for number, e in enumerate(canaries) if number % shard.of == shard.index]
     cases = _in_order(cases, last)
-    commands, kept, notes = fitting(file.commands, file.seconds)
+    commands, reserved, notes = fitting(file.commands, file.seconds)
+    real = [on for on in subjects if on.subject.world == "docker"]
+    real_cases = [kept for kept in cases if kept.piece().world == "docker"]
     least = min(map(longest_s, real), default=0.0)
-    if why_no_engine is None and file.seconds - kept < least:
-        subjects = [on for on in subjects if on.subject.world != "docker"]
+    if why_no_engine is not None and (real or real_cases):
+        asked = f"{len(real)} recipes and {len(real_cases)} cases"
+        what = f"real servers were asked for, for {asked}: {why_no_engine}"
+        troubles.append(Trouble(kind="world", what=what, runs=len(real) + len(real_cases)))
+        cases = [kept for kept in cases if kept not in real_cases]
+    elif file.seconds - reserved < least:
         notes.append(f"real servers: a run on them may take {least:.0f} s, more than the budget")
-    tasks = [kept.piece().world for kept in cases] + [on.subject.world for on in subjects]
-    worlds: list[Ensemble] = ["sim"]
-    if "docker" in tasks and why_no_engine is None:
-        worlds.append("docker")
-    elif "docker" in tasks:
-        cases = [kept for kept in cases if kept.piece().world == "sim"]
+    else:
+        least = 0.0
+    if why_no_engine is not None or least:
+        subjects = [on for on in subjects if on not in real]
+        real = []
+    worlds: list[Ensemble] = ["sim", "docker"]
+    if not real and (why_no_engine is not None or not real_cases):
+        worlds.remove("docker")
     return NightPlan(
         file=file,
         subjects=subjects,
@@ -156,7 +159,7 @@ def make_plan(
         notes=notes,
         troubles=troubles,
         commands=commands,
-        reserved=kept,
+        reserved=reserved,
     )
 
 

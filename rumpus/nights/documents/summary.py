@@ -208,7 +208,11 @@ def _troubles(document: NightDocument) -> list[str]:
     if why:
         reasons = _named([f"{number} x {reason}" for reason, number in why.items()])
         said.append(f"{sum(why.values())} of {len(document.runs)} runs tested nothing ({reasons})")
-    said += [each.what for each in document.night.troubles if each.what not in why]
+    for each in document.night.troubles:
+        what = each.what
+        for reason in why:
+            what = what.replace(f": {reason}", "")
+        said += [what] if what not in why else []
     return [f"Trouble: {'; '.join(said)}"] if said else []
 
 
