@@ -186,6 +186,14 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return [*of_runs, *(each.name for each in self.of_state("undecided"))]
 
     @property
+    def nothing_run(self) -> str:
+        """What had no run at all although it was to have some, in words; empty if all is well."""
+        if self.waiting and not self.trials:
+            return "no recipe had a turn"
+        looked = any(run.outcome for run in self.runs if run.role in ("run", "case"))
+        return "" if looked or self.commands or self.idle else "nothing was run"
+
+    @property
     def blind(self) -> Sequence[CanaryResult]:
         """The canaries that stayed green."""
         return [each for each in self.canaries if each.state == "blind"]
@@ -214,8 +222,7 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             if code in codes:
                 return code
         open_ones = self.of_state("stale") or self.unexercised or self.undecided
-        nothing = not any(run.outcome for run in self.runs) and not (self.commands or self.idle)
-        if open_ones or nothing or self.night.interrupted:
+        if open_ones or self.nothing_run or self.night.interrupted:
             return UNDECIDED
         return VALID
 

@@ -7,7 +7,6 @@ not pass, and does not say that a recipe is wrong.
 from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
-from rumpus.exit_codes import VALID
 from rumpus.nights.documents.document import NightDocument
 from rumpus.nights.documents.summary import headline
 from rumpus.results.reports.junit import document_of
@@ -102,9 +101,7 @@ def _night(document: NightDocument) -> ET.Element:
         _outcome(case, "failure", "expired", words, "")
     for trouble in document.night.troubles:
         _outcome(case, "error", trouble.kind, trouble.what, "")
-    if document.night.interrupted or (
-        document.exit_code != VALID and not any(run.outcome for run in document.runs)
-    ):
+    if document.night.interrupted or document.nothing_run:
         _outcome(case, "error", "open", headline(document), "")
     ET.SubElement(case, "system-out").text = headline(document)
     return suite

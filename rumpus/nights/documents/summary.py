@@ -105,8 +105,8 @@ def _gravest(document: NightDocument) -> list[str]:
         said.append(f"nothing was exercised in {_named(document.unexercised)}")
     if document.undecided:
         said.append(f"undecided: {_named(document.undecided)}")
-    if not any(run.outcome for run in document.runs) and not document.commands:
-        said.append(document.idle or "nothing was run")
+    if document.idle or document.nothing_run:
+        said.append(document.idle or document.nothing_run)
     return said
 
 
