@@ -188,24 +188,26 @@ class _Performance:
 
 
 def _not_worse(order: Order, book: FailureBook, notes: NightNotes) -> frozenset[str]:
-    """Failures and cases that are as they are without the change; Ctrl-C ends the look."""
+    """Failures and cases that are as they are without the change; Ctrl-C ends the look.
+
+    That a night before has seen a failure does not count: it may have had the change, too.
+    """
     if order.change is None or notes.interrupted:
         return frozenset()
     rows = [book.failures[failure] for failure in book.tonight]
-    known = {row.id for row in rows if not book.is_new(row)}
-    cases = [(row.id, row.case) for row in rows if row.case is not None and row.id not in known]
+    cases = [(row.id, row.case) for row in rows if row.case is not None]
     kept = {each.name: each.case for each in order.plan.cases}
     cases += [
         (name, kept[name]) for name, note in notes.cases.items() if note.state == "regression"
     ]
     try:
-        return order.change.without(cases, order.jobs) | known
+        return order.change.without(cases, order.jobs)
     except KeyboardInterrupt:
         notes.interrupted = True
     except UsageError as error:
         what = f"nothing could be compared with {order.change.base}: {error}"
         notes.troubles.append(Trouble(kind="usage", what=what))
-    return frozenset(known)
+    return frozenset()
 
 
 def end_night(

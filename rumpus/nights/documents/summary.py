@@ -140,8 +140,11 @@ def _details(document: NightDocument) -> list[str]:
     if document.canaries:
         lines.append(_canaries(document))
     lines += _troubles(document)
-    if left := _not_looked_at(document):
-        lines.append(f"Not looked at: {left}")
+    left = _not_looked_at(document)
+    last = [f"Not looked at: {left}"] if left else []
+    last += [f"Note: {'; '.join(document.notes)}"] if document.notes else []
+    if last:
+        lines.append(". ".join(last))
     return lines
 
 
@@ -225,7 +228,7 @@ def _not_looked_at(document: NightDocument) -> str:
         )
     if document.cases_left:
         words.append(f"{many(document.cases_left, 'case')} had no turn, and come first next time")
-    return "; ".join([*words, *document.notes])
+    return "; ".join(words)
 
 
 def _table(document: NightDocument) -> list[str]:

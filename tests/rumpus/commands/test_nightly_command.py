@@ -203,6 +203,8 @@ def test_what_a_change_does_not_touch_is_not_run(project, rumpus):
     project(BROKEN)
     answer = rumpus("nightly", "--changed", "--budget", "1", "--jobs", "1")
     assert answer.code == 1, answer
+    answer = rumpus("nightly", "--changed", "--budget", "1", "--jobs", "1")
+    assert answer.code == 1, "that a night has seen it does not make the base any worse"
     git("commit", "--quiet", "--all", "--message=two")
     answer = rumpus("nightly", "--changed", "--base", "HEAD", "--budget", "1", "--jobs", "1")
     assert answer.code == 0, "it is as bad as its base"
