@@ -10,7 +10,7 @@ from typing import Final
 from rumpus.campaigns.run_cases import settings_of_words
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask
 from rumpus.checker.verdict import Blamed
-from rumpus.nights.measured_mistakes import MEASURED, SEEDS
+from rumpus.nights.measured_mistakes import MEASURED
 from rumpus.nights.pieces import Piece
 from rumpus.nights.subjects import LOADS_S, OnTrial
 from rumpus.recipes.catalogue_entry import CatalogueEntry
@@ -89,9 +89,9 @@ def known_mistakes(families: Collection[str]) -> list[Canary]:
 
 
 def _measured() -> Iterator[Canary]:
-    for family, name, found in MEASURED:
+    for family, name, found, runs in MEASURED:
         # That all runs have found it does not mean that all others will (Laplace).
-        rate = (found + 1) / (SEEDS + 2)
+        rate = (found + 1) / (runs + 2)
         usual = RunSettings(argv=(), workload=family, ensemble="sim", time_limit=LOADS_S["sim"])
         if name in SERVER_MUTANTS:
             server = SERVER_MUTANTS[name]
