@@ -86,9 +86,8 @@ def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
             _duration(row["seconds"]) if row["ended"] is not None else "not ended",
         ]
         at = "@".join(each for each in (row["branch"], row["commit"]) if each)
-        words = Text.assemble(
-            (row["name"], "bold"), f"  {row['headline'] or 'no headline'}; {', '.join(facts)}"
-        )
+        headline = row["headline"].removeprefix(row["name"]).lstrip() or "no headline"
+        words = Text.assemble((row["name"], "bold"), f"  {headline}; {', '.join(facts)}")
         if at:
             words.append(f"; {at}")
         console.print(words, soft_wrap=True)

@@ -57,7 +57,7 @@ def nights():
                 )
                 store.note_run(name, run)
         store.note_run(name, RunRow(role="run", subject=ON_DOCKER.key, outcome="valid"))
-        troubles = (Trouble(kind="blind", what="a canary stayed green"),)
+        troubles = (Trouble(kind="unstable", what="a canary stayed green"),)
         headline = "1 new failure\x1b[31m"
         store.update_night(
             NightRow(

@@ -31,7 +31,7 @@ WORDS = {
     "regression": "1 case is back: regression",
     "expired": "an expectation is over: it",
     "command": "failed: x",
-    "blind": "a check has gone blind: c stayed green in 4 runs",
+    "blind": "a check has gone blind: nobody sees a broken promise any more: c stayed green",
     "world": "trouble: world it",
     "stale": "1 case is stale: stale",
     "undecided": "undecided: lock / other, sim",
