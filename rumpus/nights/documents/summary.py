@@ -95,12 +95,12 @@ def _gravest(document: NightDocument) -> list[str]:
     if document.failed_commands:
         said.append(f"failed: {_named([each.name for each in document.failed_commands])}")
     if document.blind:
-        words = [
+        unseen = [
             f"nobody sees {' or '.join(e.expected) or 'a broken promise'} any more: {e.name} "
             f"stayed green in {many(e.runs, 'run')}"
             for e in document.blind
         ]
-        said.append(f"a check has gone blind: {_named(words, '; ')}")
+        said.append(f"a check has gone blind: {_named(unseen, '; ')}")
     if document.night.troubles:
         said.append(f"trouble: {_named([each.what for each in document.night.troubles])}")
     if document.unexercised:
