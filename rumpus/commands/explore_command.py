@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from rich.console import Console
-from rich.live import Live
-
 from rumpus.campaigns.case import load_case
 from rumpus.campaigns.dask_cluster import cluster
 from rumpus.campaigns.explored_answer import (
@@ -25,6 +22,7 @@ from rumpus.campaigns.tasks import Attempt, Performers, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.live_line import LiveLine
 from rumpus.nemesis.plan import FaultPlan, load_plan
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.project_names import names_here
@@ -73,12 +71,17 @@ def explore_command(arguments: argparse.Namespace) -> int:
     known = [load_case(path).expects for path in arguments.known]
     profile = None if settings.plan or settings.swarm else PROFILE
     plan = _plan(settings)
-    display = _Display(notices())
+    line = LiveLine(notices(), PLAIN_PERIOD_S)
+
+    def show(explored: Exploration) -> None:
+        line.show(explored_status(explored, time.monotonic() - line.began))
+
     budget = arguments.budget
     if budget is None and arguments.seeds is None:
         budget = BUDGET_S
     ending: EnvironmentRefusal | None = None
-    with _performers(arguments, settings) as performers, display.live():
+    interrupted = False
+    with _performers(arguments, settings) as performers, line.live():
         explorer = Explorer(
             settings,
             performers.executor,
@@ -88,17 +91,17 @@ def explore_command(arguments: argparse.Namespace) -> int:
             known=known,
             profile=profile,
             shrink=arguments.shrink,
-            notify=display.show,
+            notify=show,
         )
         try:
             explored = explorer.explore(seeds=arguments.seeds, budget=budget)
         except KeyboardInterrupt:
-            display.interrupted = True
+            interrupted = True
             explored = explorer.exploration
         except EnvironmentRefusal as refusal:  # what was found so far is worth telling
             ending, explored = refusal, explorer.exploration
     _refuse_if_nothing_ran(explored, ending)
-    interrupted = display.interrupted or ending is not None
+    interrupted = interrupted or ending is not None
     saved = save_cases(explored, arguments.cases)
     code = explored_exit_code(explored, interrupted=interrupted)
     if ending is not None:
@@ -170,33 +173,3 @@ def _refuse_if_nothing_ran(explored: Exploration, ending: EnvironmentRefusal | N
     if explored.errors:
         gravest = max(explored.errors, key=lambda each: each.exit_code)
         Attempt(error=gravest.why, exit_code=gravest.exit_code).raise_error()
-
-
-class _Display:
-    """Shows how far the exploration is."""
-
-    def __init__(self, console: Console) -> None:
-        self.interrupted = False
-        self._console = console
-        self._began = self._shown = time.monotonic()
-        self._live: Live | None = None
-
-    @contextmanager
-    def live(self) -> Iterator[None]:
-        """Keep a line up to date while the block runs, where that is possible."""
-        if not self._console.is_terminal:
-            yield
-            return
-        with Live(console=self._console, transient=True, auto_refresh=False) as self._live:
-            yield
-        self._live = None
-
-    def show(self, explored: Exploration) -> None:
-        """Show the state now, or not, if that was done a moment ago."""
-        now = time.monotonic()
-        line = explored_status(explored, now - self._began)
-        if self._live is not None:
-            self._live.update(line, refresh=True)
-        elif now - self._shown >= PLAIN_PERIOD_S:
-            self._shown = now
-            self._console.print(line, soft_wrap=True)

@@ -6,20 +6,19 @@ import datetime as dt
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import msgspec
-from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from rumpus.campaigns.tasks import software
 from rumpus.consoles import Lines, answers, notices, print_document, print_json, shown
 from rumpus.exit_codes import VALID
+from rumpus.live_line import LiveLine
 from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
 from rumpus.nights.documents.document import NightDocument, to_json
@@ -101,8 +100,8 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
             store.begin_night(row)
         else:
             store.update_night(row)
-        display = _Display(console)
-        with display.live():
+        line = LiveLine(console, PLAIN_PERIOD_S)
+        with line.live():
             return perform_night(
                 Order(
                     plan=plan,
@@ -112,7 +111,7 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
                     jobs=arguments.jobs,
                     dask=arguments.dask,
                     say=say,
-                    show=display.show,
+                    show=lambda night: line.show(_status(night)),
                     change=change,
                 )
             )
@@ -246,35 +245,7 @@ def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
     return 0
 
 
-class _Display:
-    """Shows how far the night is."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._shown = time.monotonic()
-        self._live: Live | None = None
-
-    @contextlib.contextmanager
-    def live(self) -> Iterator[None]:
-        """Keep a line up to date while the block runs, where that is possible."""
-        if not self._console.is_terminal:
-            yield
-            return
-        with Live(console=self._console, transient=True, auto_refresh=False) as self._live:
-            yield
-        self._live = None
-
-    def show(self, night: Night) -> None:
-        """Show the state now, or not, if that was done a moment ago."""
-        now = time.monotonic()
-        if self._live is not None:
-            self._live.update(Text(_status(night)), refresh=True)
-        elif now - self._shown >= PLAIN_PERIOD_S:
-            self._shown = now
-            self._console.print(Text(_status(night)), soft_wrap=True)
-
-
-def _status(night: Night) -> str:
+def _status(night: Night) -> Text:
     notes = night.notes
     words = [
         many(len(notes.cases), "case"),
@@ -282,4 +253,4 @@ def _status(night: Night) -> str:
         many(sum(run.role == "run" for run in notes.runs), "run"),
         many(len(night.book.tonight), "failure"),
     ]
-    return f"{', '.join(words)}; {duration(max(0.0, night.left))} left"
+    return Text(f"{', '.join(words)}; {duration(max(0.0, night.left))} left")

@@ -57,7 +57,7 @@ class Change:
             plan: all that there is.
             file: the night's; its change touches everything, too.
         """
-        plan = replace(plan, commands=(), reserved=0.0)
+        plan = replace(plan, commands=(), reserved=0.0, left_out=())
         if any(map(self._touches_all, self.files)) or file.resolve() in self.files:
             return plan
         subjects = [on for on in plan.subjects if self._touches(on)]

@@ -73,7 +73,7 @@ def finished(
         cases_left=schedule.cases_left,
         expired=tuple(str(each) for each in plan.expected if each.until < today),
         gone=tuple(_gone(plan.expected, book, had_turn)),
-        notes=tuple(plan.notes),
+        notes=(*plan.notes, *plan.left_out),
         idle=plan.idle,
     )
 

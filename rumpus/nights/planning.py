@@ -44,6 +44,7 @@ class NightPlan:
         idle: why there is nothing to do; empty if there is something.
         commands: those of the file that fit into the budget.
         reserved: the part of the budget that is kept for them, in seconds.
+        left_out: what is said of the others.
     """
 
     file: NightFile
@@ -59,6 +60,7 @@ class NightPlan:
     idle: str = ""
     commands: Sequence[Command] = ()
     reserved: float = 0.0
+    left_out: Sequence[str] = ()
 
     def schedule(
         self, *, budget: float, threads: dict[Ensemble, int], random: Random, done: set[str]
@@ -128,7 +130,8 @@ def make_plan(
         cases = [each for number, each in enumerate(cases) if number % shard.of == shard.index]
         canaries = [e for number, e in enumerate(canaries) if number % shard.of == shard.index]
     cases = _in_order(cases, last)
-    commands, reserved, notes = fitting(file.commands, file.seconds)
+    commands, reserved, left_out = fitting(file.commands, file.seconds)
+    notes = []
     real = [on for on in subjects if on.subject.world == "docker"]
     real_cases = [kept for kept in cases if kept.piece().world == "docker"]
     least = min(map(longest_s, real), default=0.0)
@@ -160,6 +163,7 @@ def make_plan(
         troubles=troubles,
         commands=commands,
         reserved=reserved,
+        left_out=left_out,
     )
 
 

@@ -51,7 +51,7 @@ def plan_lines(plan: NightPlan, source: str, jobs: int) -> list[str]:
     for command in plan.commands:
         lines.append(f"4. {command.name}, at most {duration(seconds_of(command.timeout))}")
     lines += [f"trouble: {trouble.what}" for trouble in plan.troubles]
-    return [*lines, *(f"note: {note}" for note in plan.notes)]
+    return [*lines, *(f"note: {note}" for note in [*plan.notes, *plan.left_out])]
 
 
 def plan_document(plan: NightPlan, jobs: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def plan_document(plan: NightPlan, jobs: int) -> dict[str, Any]:
         ],
         "commands": [each.name for each in plan.commands],
         "troubles": [each.what for each in plan.troubles],
-        "notes": list(plan.notes),
+        "notes": [*plan.notes, *plan.left_out],
     }
 
 
