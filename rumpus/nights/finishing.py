@@ -153,7 +153,7 @@ def _gone(expected: Sequence[Expected], book: FailureBook, had_turn: set[str]) -
     for each in expected:
         rows = [row for id_, row in book.failures.items() if id_.startswith(each.failure)]
         if not rows:
-            told.append(f"{each}: no night has seen such a failure; it")
+            told.append(f"{each}, which no night has seen,")
             continue
         ran = any(
             subject.startswith(f"{row.workload} / {row.recipe},")

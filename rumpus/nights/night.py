@@ -223,11 +223,11 @@ class Night:
 
     def _look_again(self, piece: Piece, performed: Performed) -> None:
         """Have some simulated runs performed a second time."""
-        outcome, task = performed.attempt.outcome, performed.task
-        if outcome is None or outcome.digest is None or task is None:
+        outcome = performed.attempt.outcome
+        if outcome is None or outcome.digest is None or not self._schedule.is_twice():
             return
-        if self._schedule.is_twice():
-            self._schedule.soon(again_of(piece, task, outcome.digest))
+        task = performed.task or TrialTask(settings=outcome.settings, plan=outcome.plan)
+        self._schedule.soon(again_of(piece, task, outcome.digest))
 
     def _note_again(self, piece: Piece, attempt: Attempt) -> str:
         """Whether a run was the same when performed a second time."""

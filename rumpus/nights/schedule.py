@@ -124,6 +124,7 @@ class Schedule:
         self._canary_share = canary_share
         self._spent: dict[tuple[Ensemble, str], float] = {}
         self._closed: set[Ensemble] = set()
+        self._ended = 0
 
     @property
     def cases_left(self) -> int:
@@ -186,8 +187,9 @@ class Schedule:
         return False
 
     def is_twice(self) -> bool:
-        """Whether the next run is to be performed a second time."""
-        return self._random.randrange(AGAIN) == 0
+        """Whether the next run is to be performed a second time: the first one, then one of 20."""
+        self._ended += 1
+        return self._ended % AGAIN == 1
 
     def drop(self, subject: str) -> None:
         """Give a subject no further turn."""
