@@ -68,7 +68,8 @@ def side_of(word: str, opened: Callable[[], AbstractContextManager[Store]]) -> S
         UnreadableRun: a run or the store cannot be read.
         StoreError: the host does not let the store be read.
     """
-    if directories := _runs_in(Path(word)):
+    # Without a word nothing is named: not the working directory either.
+    if word and (directories := _runs_in(Path(word))):
         return _side_of_runs(word, directories)
     with opened() as store:
         if (version := _VERSION.fullmatch(word)) is not None:
