@@ -86,7 +86,7 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
         file = msgspec.structs.replace(file, budget=arguments.budget)
         asked = replace(asked, file=file)
     row = msgspec.structs.replace(
-        row, budget=file.seconds, ended=None, interrupted=False, troubles=(), asked=asked.plain()
+        row, budget=file.seconds, ended=None, interrupted=False, asked=asked.plain()
     )
     change = Change(Path.cwd(), arguments.base) if arguments.changed else None
 

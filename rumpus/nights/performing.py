@@ -99,6 +99,9 @@ class _Performance:
         self._keeping = Keeping(order.store)
         before = order.store.runs(self._row.name)
         self.notes = notes_of(self._plan, before)
+        # What a night that goes on has met before it was killed does not become untrue.
+        self.notes.troubles += [e for e in self._row.troubles if e not in self._plan.troubles]
+        self._told = len(self.notes.troubles)
         failures = order.store.failures()
         self.book = FailureBook(self._row.name, failures, keep=self._keeping.keep, now=time.time)
         self.book.tonight.update(_counted(before))
@@ -171,9 +174,10 @@ class _Performance:
         self._keeping.keep(lambda store: store.note_run(self._row.name, run))
 
     def _notify(self, night: Night) -> None:
-        """Tell the store now and then how long the night has gone on, and show that."""
-        if time.monotonic() - self._beat >= BEAT_S:
-            self._beat = time.monotonic()
+        """Tell the store of troubles, and now and then how long the night has gone on."""
+        troubles = len(self.notes.troubles)
+        if time.monotonic() - self._beat >= BEAT_S or troubles != self._told:
+            self._beat, self._told = time.monotonic(), troubles
             row = self._so_far()
             self._keeping.keep(lambda store: store.update_night(row))
         self._order.show(night)

@@ -129,8 +129,8 @@ class Schedule:
     @property
     def cases_left(self) -> int:
         """How many cases had no turn."""
-        again = [p for waiting in self._soon.values() for p in waiting if p.kind == "case"]
-        return sum(map(len, self._cases.values())) + sum(p.role == "case" for p in again)
+        again = sum(p.role == p.kind == "case" for soon in self._soon.values() for p in soon)
+        return sum(map(len, self._cases.values())) + again
 
     @property
     def worlds(self) -> Sequence[Ensemble]:

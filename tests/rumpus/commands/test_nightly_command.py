@@ -7,9 +7,11 @@ import subprocess
 import time
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 
 from rumpus.nights.memory.store import Store
+from rumpus.nights.records import Trouble
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
 
@@ -161,10 +163,14 @@ def test_a_night_that_is_killed_goes_on(project, program, rumpus):
     with Store.opened(place / "runs" / "nights.sqlite") as store:
         row = store.unfinished()
         noted = len(store.runs(row.name))
+    with Store.opened(place / "runs" / "nights.sqlite", write=True) as store:
+        met = Trouble(kind="unstable", what="performed twice, two runs")
+        store.update_night(msgspec.structs.replace(row, troubles=(met,)))
     answer = rumpus("nightly", "--resume", "--budget", "0.001", "--jobs", "2")
     assert answer.code == 1, answer
     told = night(place)
     assert told["name"] == row.name
+    assert [each["what"] for each in told["troubles"]] == [met.what]
     assert len(told["runs"]) >= noted
     assert [each["state"] for each in told["failures"]]
     assert rumpus("nightly", "--resume").code == 2
