@@ -8,14 +8,22 @@ in force, if a call was open while it lasted, and if it was verified healed. If 
 counts, others of the kind need not (a server may be slow to come back, say). In a punctual plan,
 where faults overlap and some are too short to be seen, one fault of any kind is enough. The report
 shows how many faults there were, and how many counted.
+
+A function must be answered, too. If all calls of one ended with an outcome that nobody knows, what
+it was meant to put to the test was not: it raises whenever it is called, for example.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from rumpus.checker.history import History
 from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.timeline.timeline import Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Requirement
+
+UNANSWERED = 10
+"""So many calls of a function are asked to have one answer: fewer may have been unlucky."""
 
 
 def check_exercise(
@@ -47,6 +55,7 @@ def check_exercise(
     result.requirements += happened
     proven = _proven(timeline)
     result.requirements += _of_faults(timeline, proven)
+    result.requirements += _unanswered(timeline.history)
     if "expiry" in effects:
         if expiries is None:
             result.unknown.append(f"without the servers' logs the {expired} cannot be counted")
@@ -89,3 +98,21 @@ def _of_faults(timeline: Timeline, proven: Sequence[FaultWindow]) -> Iterator[Re
     for kind in asked:
         found = sum(window.kind == kind for window in proven)
         yield Requirement(f"{kind}: in force, with operations inside, and healed", 1, found)
+
+
+def _unanswered(history: History) -> Iterator[Requirement]:
+    """Of each function of which no call was answered: that one is, with what they ended in."""
+    errors: dict[str, Counter[str]] = {}
+    answered = set()
+    for operation in history.operations():
+        f, done = operation.invoke.f, operation.completion
+        if done is not None and done.type != "info":
+            answered.add(f)
+        elif done is not None:
+            error = (done.error or "an outcome that nobody knows").partition(":")[0]
+            errors.setdefault(f, Counter())[error] += 1
+    for f, counted in sorted(errors.items()):
+        calls = counted.total()
+        if f not in answered and calls >= UNANSWERED:
+            error, _ = counted.most_common(1)[0]
+            yield Requirement(f"answered calls of {f}: all {calls} ended in {error}", 1, 0)

@@ -95,6 +95,8 @@ def test_a_run_in_which_threads_are_stalled(rumpus):
     assert [(each["kind"], each["verified"] > 0) for each in found["faults"]] == [
         ("client-stall", True)
     ]
+    (worked,) = (each for each in found["by_function"] if each["name"] == "work")
+    assert worked["ok"] > worked["info"]
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in SOUND])

@@ -7,6 +7,7 @@ from collections import Counter
 
 import msgspec
 import pytest
+from rich.text import Text
 
 from rumpus.campaigns.explored_answer import explored_exit_code
 from rumpus.campaigns.exploring import Exploration
@@ -116,11 +117,12 @@ def test_the_table_of_mutants_does_not_say_it_either(rumpus, monkeypatch):
 
 
 def test_an_interrupted_exploration_says_so_in_json(rumpus, monkeypatch):
-    def interrupt(_display, explored):
+    def interrupt(explored, _seconds):
         if explored.runs:
             raise KeyboardInterrupt
+        return Text()
 
-    monkeypatch.setattr(explore_command._Display, "show", interrupt)
+    monkeypatch.setattr(explore_command, "explored_status", interrupt)
     words = "explore lock --recipe fair --clients 2 --time-limit 2 --nemesis client-pause --seed 0"
     answer = rumpus(*words.split(), "--seeds", 1000, "--jobs", 1, "--json")
     told = json.loads(answer.out)

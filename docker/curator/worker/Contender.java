@@ -16,8 +16,6 @@ import org.apache.zookeeper.data.Stat;
  * documentation says: while SUSPENDED it does not rely on what it holds, after LOST never again.
  */
 abstract class Contender implements WorkloadClient {
-    private static final double LINGER_S = 10.0;
-    private static final double LINGER_PAUSE_S = 0.05;
     private static final int LOOK_PAUSE_MS = 200;
 
     protected final ClientContext context;
@@ -195,9 +193,7 @@ abstract class Contender implements WorkloadClient {
         double pause = Values.number(value, "pause");
         double seconds = Values.number(value, "seconds");
         long done = 0;
-        long lingerUntil = 0;
-        boolean lingers = false;
-        while (done < acts || lingers && System.nanoTime() - lingerUntil < 0) {
+        while (done < acts) {
             if (!believes()) {
                 if (done == 0) { // else such a client would acquire and release without a pause
                     Values.sleep(acts * pause);
@@ -206,17 +202,13 @@ abstract class Contender implements WorkloadClient {
             }
             Values.sleep(seconds);
             if (done > 0) {
-                Values.sleep(lingers ? LINGER_PAUSE_S : pause);
+                Values.sleep(pause);
             }
             Map<String, Object> answer = context.act().get();
             if (!(Boolean) answer.get("accepted")) {
                 throw new NotDone("refused by the fence", Map.of("acts", done));
             }
             done++;
-            if (!lingers && (Boolean) answer.get("linger")) {
-                lingers = true;
-                lingerUntil = System.nanoTime() + Math.round(LINGER_S * 1e9);
-            }
         }
         return Map.of("acts", done);
     }

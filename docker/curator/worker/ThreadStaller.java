@@ -60,9 +60,14 @@ final class ThreadStaller implements Runnable {
     /** The application's threads, the oldest first: the main one is. */
     private static List<Thread> candidates() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(each -> !JVM.contains(each.getThreadGroup().getName()))
+                .filter(ThreadStaller::isOfTheApplication)
                 .filter(each -> !OWN.contains(each.getName()))
                 .sorted(Comparator.comparingLong(Thread::getId))
                 .toList();
+    }
+
+    private static boolean isOfTheApplication(Thread thread) {
+        ThreadGroup group = thread.getThreadGroup(); // null: it has ended since
+        return group != null && !JVM.contains(group.getName());
     }
 }

@@ -174,3 +174,22 @@ def test_but_one_there_must_be():
     result = check(recorded, any_kind=True)
     assert unmet(result) == {"a fault in force, with operations inside, and healed"}
     assert unmet(check(Recorded().end(99), kinds=[], any_kind=True)) == set()
+
+
+def calls(count, *, answered=0):
+    recorded = exercised()
+    for number in range(count):
+        at = 100 + 2 * number
+        process = 2 * number  # each unknown outcome makes a new process of client 0
+        recorded.add(at, process, "invoke", "work", None)
+        if number < answered:
+            recorded.add(at + 1, process, "fail", "work", None)
+        else:
+            recorded.add(at + 1, process, "info", "work", None, error="KeyError: 'linger'")
+    return recorded
+
+
+def test_a_function_that_raises_whenever_it_is_called_was_not_put_to_the_test():
+    assert unmet(check(calls(10))) == {"answered calls of work: all 10 ended in KeyError"}
+    assert unmet(check(calls(9))) == set(), "so few may have been unlucky"
+    assert unmet(check(calls(30, answered=1))) == set()

@@ -57,6 +57,7 @@ def test_what_nobody_could_say_comes_true_by_itself(crowd, path, eventually):
     """The create was carried out, its reply was not: the node is found again, not made twice."""
     registry = ServiceRegistry(crowd[0], path)
     crowd.bystander.ensure_path(path)
+    crowd[0].sync(path)  # its server may not have heard of the path yet
     assert crowd[0].exists(path)
     crowd.links.cut(0, "to-client")
     with pytest.raises(RegistrationUnknown):

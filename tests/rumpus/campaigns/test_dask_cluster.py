@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from rich.text import Text
 
 from rumpus.campaigns.dask_cluster import cluster, lacks
 from rumpus.campaigns.exploring import Explorer
@@ -151,9 +152,12 @@ def test_what_is_missing_is_named(monkeypatch, capsys):
 def test_a_scheduler_that_is_lost_ends_the_exploration(dask, tmp_path, monkeypatch, capsys):
     """The last test, as it is the tests' scheduler."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "rumpus.commands.explore_command._Display.show", lambda *_: dask.processes[0].kill()
-    )
+
+    def kill_the_scheduler(*_):
+        dask.processes[0].kill()
+        return Text()
+
+    monkeypatch.setattr("rumpus.commands.explore_command.explored_status", kill_the_scheduler)
     words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1 --seeds 40"
     assert main([*words.split(), "--dask", dask.address]) == 4
     told = capsys.readouterr()
