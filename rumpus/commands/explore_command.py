@@ -18,7 +18,7 @@ from rumpus.campaigns.explored_answer import (
 )
 from rumpus.campaigns.exploring import Exploration, Explorer
 from rumpus.campaigns.merging import campaign, part_of
-from rumpus.campaigns.tasks import Attempt, Performers, processes
+from rumpus.campaigns.tasks import Performers, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
@@ -170,6 +170,4 @@ def _refuse_if_nothing_ran(explored: Exploration, ending: EnvironmentRefusal | N
         return
     if ending is not None:
         raise ending
-    if explored.errors:
-        gravest = max(explored.errors, key=lambda each: each.exit_code)
-        Attempt(error=gravest.why, exit_code=gravest.exit_code).raise_error()
+    explored.raise_refusal()
