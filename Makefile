@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full torture lint format bench report-picture clean
+.PHONY: setup run test test-full torture lint format bench report-picture dist clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
@@ -70,6 +70,11 @@ bench: setup
 # The picture of a report in the README; needs chromium or chrome. Look at it before a commit.
 report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
+
+# What an index takes, in dist/. DIST_FLAGS="--home https://..." says where the repository can be read.
+dist: $(VENV)/ready
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[release]'
+	$(BIN)/python .ci/distributions.py $(DIST_FLAGS)
 
 clean: $(VENV)/ready
 	$(BIN)/rumpus clean
