@@ -36,7 +36,7 @@ test: $(VENV)/ready
 # older versions of kazoo, which pip fetches; all cases; all recipes of outsiders; further runs on
 # real servers; other versions of ZooKeeper and a rolling upgrade; locks on other systems, Curator's
 # recipes, and the mutants of both (the first run builds the images); and the
-# commands of docs/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
+# commands of docs/track-record/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \

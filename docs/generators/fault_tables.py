@@ -1,4 +1,4 @@
-"""Generates the tables of faults in the README and in ``docs/simulation.md`` from their classes.
+"""Generates the tables of faults in the README and on the page on the simulation.
 
 ``python -m docs.generators.fault_tables docs`` updates the pages.
 """
@@ -45,10 +45,10 @@ def simulated_only() -> list[str]:
 
 
 def main(folder: Path) -> None:
-    """Bring ``docs/simulation.md`` and the README beside ``docs`` up to date."""
+    """Bring ``docs/explanation/simulation.md`` and the README beside ``docs`` up to date."""
     for page, kinds in (
         (folder.resolve().parent / "README.md", list(FAULTS)),
-        (folder / "simulation.md", simulated_only()),
+        (folder / "explanation" / "simulation.md", simulated_only()),
     ):
         made = with_faults(page.read_text(encoding="utf-8"), kinds)
         page.write_text(made, encoding="utf-8")

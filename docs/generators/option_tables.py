@@ -1,4 +1,4 @@
-"""Generates what the README and ``docs/configuration.md`` say of the options of a run.
+"""Generates what the README and ``docs/reference/configuration.md`` say of the options of a run.
 
 ``python -m docs.generators.option_tables docs`` updates the pages.
 """
@@ -54,7 +54,7 @@ def _usage(option: Declared) -> str:
 
 
 def with_options(page: str) -> str:
-    """``docs/configuration.md`` with its table of options up to date; raises as ``with_part``."""
+    """The page on configuration with its table of options up to date; raises as ``with_part``."""
     rows = [("option", "in Python", "values", "default", "needs", "`pyproject.toml`"), ("---",) * 6]
     for name, trial in TRIAL_OPTIONS.items():
         option = OPTIONS.get(name, trial)
@@ -73,10 +73,10 @@ def with_options(page: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Bring ``docs/configuration.md`` and the README beside ``docs`` up to date."""
+    """Bring ``docs/reference/configuration.md`` and the README beside ``docs`` up to date."""
     for page, made in (
         (folder.resolve().parent / "README.md", with_usage),
-        (folder / "configuration.md", with_options),
+        (folder / "reference" / "configuration.md", with_options),
     ):
         text = page.read_text(encoding="utf-8")
         page.write_text(made(text), encoding="utf-8")

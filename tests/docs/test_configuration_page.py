@@ -1,4 +1,4 @@
-"""The examples of docs/configuration.md are what the program reads and runs."""
+"""The examples of docs/reference/configuration.md are what the program reads and runs."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from rumpus.nemesis.registry import FAULTS, register
 from rumpus.project_names import make_names
 from rumpus.project_settings import find_settings
 
-PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
 PROJECT, LIBRARY = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
 

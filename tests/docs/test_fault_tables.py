@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    ("page", "kinds"), [("README.md", list(FAULTS)), ("docs/simulation.md", simulated_only())]
+    ("page", "kinds"),
+    [("README.md", list(FAULTS)), ("docs/explanation/simulation.md", simulated_only())],
 )
 def test_a_page_has_every_fault_as_its_class_describes_it(page, kinds):
     text = (ROOT / page).read_text(encoding="utf-8")
