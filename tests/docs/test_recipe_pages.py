@@ -39,8 +39,8 @@ def test_a_table_names_recipes_promises_anomalies_and_mutants():
     assert "fencing tokens" in made
 
 
-def test_the_readme_counts_the_recipes_and_mutants_that_there_are():
-    page = (PAGES.parents[1] / "README.md").read_text(encoding="utf-8")
+def test_the_index_counts_the_recipes_and_mutants_that_there_are():
+    page = (PAGES / "index.md").read_text(encoding="utf-8")
     assert with_families(page) == page, "python -m docs.generators.recipe_pages docs/recipes"
     mutants = sum(recipe.faulty for recipe in LOCK.catalogue.values())
     assert f"| {LOCK.summary} |" in page
