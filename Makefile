@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full torture lint format bench report-picture dist clean
+.PHONY: setup run test test-full torture lint format bench docs report-picture dist clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
@@ -36,7 +36,7 @@ test: $(VENV)/ready
 # older versions of kazoo, which pip fetches; all cases; all recipes of outsiders; further runs on
 # real servers; other versions of ZooKeeper and a rolling upgrade; locks on other systems, Curator's
 # recipes, and the mutants of both (the first run builds the images); and the
-# commands of docs/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
+# commands of docs/track-record/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
@@ -66,6 +66,10 @@ format: $(VENV)/ready
 # BENCH_FLAGS=--quick runs each benchmark at its smallest size; `python -m benchmarks --help`.
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH_FLAGS)
+
+# The site, in build/site: open index.html there. A link that leads nowhere is an error.
+docs: $(VENV)/ready
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/site-trees docs build/site
 
 # The picture of a report in the README; needs chromium or chrome. Look at it before a commit.
 report-picture: $(VENV)/ready

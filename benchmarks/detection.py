@@ -43,7 +43,7 @@ THINK_S = 0.3
 
 @dataclass(frozen=True)
 class Target:
-    """A failure: of a finding in docs/findings.md (``#``), or a recipe with a known mistake."""
+    """A failure: of a finding (``#`` in docs/track-record/findings.md) or of a mutant."""
 
     name: str
     workload: str

@@ -81,7 +81,7 @@ PROFILES: Final[Mapping[ProfileName, Profile]] = MappingProxyType(
         "brutal": Profile((3, 8), (0.3, 1.5), compositions=(2, 5), composed=0.5, outage=0.5),
     }
 )
-"""Profile by name; docs/simulation.md has the measured shares of time with a quorum."""
+"""Profile by name; docs/explanation/swarm.md has the measured shares of time with a quorum."""
 
 
 class Part(NamedTuple):

@@ -1,4 +1,7 @@
-"""``history.jsonl``: one record a line, written as the run goes (docs/history-format.md)."""
+"""``history.jsonl``: one record a line, written as the run goes.
+
+docs/reference/history-format.md describes it.
+"""
 
 import contextlib
 import os
@@ -344,5 +347,5 @@ def _malformed(path: Path, number: int, why: str) -> UnreadableRun:
     return UnreadableRun(
         path,
         f"line {number} is not a record of a history ({why})",
-        "see docs/history-format.md; remove or mend the line",
+        "see docs/reference/history-format.md; remove or mend the line",
     )

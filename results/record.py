@@ -20,7 +20,7 @@ from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
 
 FORMAT_VERSION = 1
-"""Version of the files in a run's directory (docs/history-format.md)."""
+"""Version of the files in a run's directory (docs/reference/history-format.md)."""
 
 _LARGEST = 8 << 20  # bytes: room for a plan of thousands of faults and a year of clock anchors
 

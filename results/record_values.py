@@ -1,4 +1,4 @@
-"""The types of records' values, by process and function (docs/history-format.md).
+"""The types of records' values, by process and function (docs/reference/history-format.md).
 
 Checkers and pictures rely on these types, so a run's history is checked before it is judged.
 """

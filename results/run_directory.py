@@ -114,7 +114,9 @@ class RunDirectory:
             check_records(history)
         except ValueError as error:
             raise UnreadableRun(
-                self.history, f"not a run's history ({error})", "see docs/history-format.md"
+                self.history,
+                f"not a run's history ({error})",
+                "see docs/reference/history-format.md",
             ) from error
         return history
 

@@ -1,6 +1,6 @@
 """rumpus: correctness and chaos tests for coordination recipes on ZooKeeper.
 
-All that a user imports is here; docs/api.md describes it.
+All that a user imports is here; docs/reference/api.md describes it.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -35,7 +35,7 @@ def _explore(parser: argparse.ArgumentParser) -> None:
 def _nightly(parser: argparse.ArgumentParser) -> None:
     words = (
         "what to run (default: nightly.toml if it is here; else all that the project's "
-        "pyproject.toml names); see docs/nights.md"
+        "pyproject.toml names); see docs/how-to/nights.md"
     )
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=words)
     words = "how long the night takes, such as 30m (default: as FILE says, or 30m)"
@@ -290,7 +290,7 @@ def _sim_server(parser: argparse.ArgumentParser) -> None:
     add_seconds(parser, "--tick", 2.0, words, within=(0.01, 60))
     words = (
         "also serve HTTP on this port of 127.0.0.1 (0: any free one), by which tests expire "
-        "sessions, kill servers and so on: see docs/testing-applications.md"
+        "sessions, kill servers and so on: see docs/how-to/testing-applications.md"
     )
     parser.add_argument("--control", type=count(0, 65535), metavar="PORT", help=words)
 

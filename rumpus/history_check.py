@@ -92,11 +92,12 @@ def check(
     """Decide whether the operations of a history follow a model. No server is needed.
 
     Args:
-        history: a file, or a run's directory, in any format of docs/history-format.md; or records,
+        history: a file, or a run's directory, in any format of
+            docs/reference/history-format.md; or records,
             each a mapping with ``process``, ``type`` (invoke, ok, fail or info), ``f``, ``value``,
             ``error`` and ``time`` in nanoseconds. If no record has a time, each happened after the
             one before.
-        model: a model's name (docs/models.md), ``package.module:Class``, or a subclass of
+        model: a model's name (docs/reference/models.md), ``package.module:Class``, or a subclass of
             ``rumpus.Model``.
         initial: the object's initial value; None for the model's own.
         budget: seconds that a search may take; what is open then is unknown.
@@ -190,7 +191,7 @@ def _table_of(records: Any) -> OperationTable:
         table = builder.build()
         check_names(table)
     except ValueError as error:
-        raise UsageError(f"no history ({error}); see docs/history-format.md") from error
+        raise UsageError(f"no history ({error}); see docs/reference/history-format.md") from error
     if not len(table):
         raise UsageError("there are no operations of clients in the history")
     return table

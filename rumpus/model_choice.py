@@ -34,7 +34,7 @@ def chosen_model(name: str) -> ModelEntry:
         there = [*MODELS, *names.of_kind("models")]
         raise UsageError(
             f"--model: there is no model {name!r}; there are {', '.join(there)}; "
-            "or package.module:Class for one of your own (docs/models.md)"
+            "or package.module:Class for one of your own (docs/reference/models.md)"
         )
     find_in_working_directory()
     names.find_modules()
@@ -74,7 +74,7 @@ def which_model(table: OperationTable) -> str:
     if not fitting:
         return (
             f"no model of ours knows all of its operations ({functions}): "
-            "write one (docs/models.md) and name it with --model package.module:Class"
+            "write one (docs/reference/models.md) and name it with --model package.module:Class"
         )
     return f"for its operations ({functions}) there are --model {', '.join(fitting)}"
 

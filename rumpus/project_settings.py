@@ -1,7 +1,7 @@
 """``[tool.rumpus]`` in ``pyproject.toml``: names, packages and defaults of a project.
 
-docs/configuration.md describes the tables. The file is that of the working directory, or of the
-nearest directory above it that has such a table.
+docs/reference/configuration.md describes the tables. The file is that of the working directory,
+or of the nearest directory above it that has such a table.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Every package that the project needs is chosen on purpose: docs/architecture.md says why.
 
-For other systems docs/systems.md does.
+For other systems docs/recipes/systems.md does.
 """
 
 import re
@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NEEDED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
 REASONS = "".join(
     (ROOT / "docs" / page).read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    for page, heading in (("architecture.md", "Dependencies"), ("systems.md", "Libraries"))
+    for page, heading in (("architecture.md", "Dependencies"), ("recipes/systems.md", "Libraries"))
 )
 
 

@@ -38,7 +38,7 @@ def check_model(
 
     Args:
         timeline: the run.
-        model: the model's name (docs/models.md), its class, or its entry.
+        model: the model's name (docs/reference/models.md), its class, or its entry.
         anomaly: the kind of anomaly to report if it does not.
         functions: names of the operations that count; all that the model knows by default.
         initial: the model's initial value, as for ``rumpus check --initial``.

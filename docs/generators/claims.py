@@ -1,7 +1,7 @@
 """Claims of articles about ZooKeeper and its recipes, as far as runs can decide them.
 
 Each claim has the commands that decide it and a function that reads their results.
-``docs.generators.claims_page`` generates ``docs/claims.md`` from this.
+``docs.generators.claims_page`` generates ``docs/track-record/claims.md`` from this.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Generates the table of ``docs/claims.md`` by running the commands of ``docs.generators.claims``.
+"""Generates the table of the page on claims by running the commands of ``docs.generators.claims``.
 
-``python -m docs.generators.claims_page docs/claims.md`` takes a few minutes. The runs are
-simulated, so the same program gives the same figures.
+``python -m docs.generators.claims_page docs/track-record/claims.md`` takes a few minutes. The runs
+are simulated, so the same program gives the same figures.
 """
 
 import json

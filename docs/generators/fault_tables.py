@@ -1,10 +1,10 @@
-"""Generates the tables of faults in the README and in ``docs/simulation.md`` from their classes.
+"""Generates the table of faults in ``docs/reference/faults.md`` from their classes.
 
-``python -m docs.generators.fault_tables docs`` updates the pages.
+``python -m docs.generators.fault_tables docs`` updates the page.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +23,10 @@ PARTLY: Final[Mapping[Capability, str]] = {
 """Where faults can be that need these."""
 
 
-def with_faults(page: str, kinds: Iterable[str]) -> str:
-    """A page with its table of these kinds up to date; raises as ``marked_page.with_part``."""
+def with_faults(page: str) -> str:
+    """A page with its table of faults up to date; raises as ``marked_page.with_part``."""
     rows = [("fault", "works on", "what it does", "servers", "by default"), ("---",) * 5]
-    for kind in kinds:
-        fault = FAULTS[kind]
+    for kind, fault in FAULTS.items():
         if fault.needs is not None and fault.needs in PARTLY:
             servers = PARTLY[fault.needs]
         elif fault.needs is None or (fault.needs in OFFERED and OFFERED[fault.needs].available):
@@ -39,19 +38,10 @@ def with_faults(page: str, kinds: Iterable[str]) -> str:
     return with_part(page, MARK, "".join(f"{table_row(row)}\n" for row in rows))
 
 
-def simulated_only() -> list[str]:
-    """The kinds that real ensembles do not offer."""
-    return [kind for kind, fault in FAULTS.items() if fault.needs == "simulation"]
-
-
 def main(folder: Path) -> None:
-    """Bring ``docs/simulation.md`` and the README beside ``docs`` up to date."""
-    for page, kinds in (
-        (folder.resolve().parent / "README.md", list(FAULTS)),
-        (folder / "simulation.md", simulated_only()),
-    ):
-        made = with_faults(page.read_text(encoding="utf-8"), kinds)
-        page.write_text(made, encoding="utf-8")
+    """Bring the page below ``docs`` up to date."""
+    page = folder / "reference" / "faults.md"
+    page.write_text(with_faults(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Generates the table and the commands of ``docs/findings.md`` from the cases of the findings.
+"""Generates the table and the commands of the page on findings from their cases.
 
-``python -m docs.generators.findings_page docs/findings.md`` updates the page. What is known about a
-finding stands in its case (`rumpus.campaigns.case.Finding`), in ``cases/findings``.
+``python -m docs.generators.findings_page docs/track-record/findings.md`` updates the page. What is
+known about a finding stands in its case (`rumpus.campaigns.case.Finding`), in ``cases/findings``.
 """
 
 import sys
@@ -43,7 +43,7 @@ def table(found: Iterable[tuple[Path, Case, Finding]]) -> str:
         issue = (case.upstream or "").rstrip("/").rpartition("/")[2]
         rows.append(
             (
-                f"[{finding.number}](../{path.as_posix()})",
+                f"[{finding.number}](../../{path.as_posix()})",
                 finding.what,
                 finding.where,
                 finding.fault,

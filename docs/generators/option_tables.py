@@ -1,16 +1,14 @@
-"""Generates what the README and ``docs/configuration.md`` say of the options of a run.
+"""Generates the table of options of a run in ``docs/reference/configuration.md``.
 
-``python -m docs.generators.option_tables docs`` updates the pages.
+``python -m docs.generators.option_tables docs`` updates the page.
 """
 
 import sys
-import textwrap
 from pathlib import Path
 from typing import Final
 
 from docs.generators.marked_page import table_row, with_part
-from rumpus.option_values import Choice, Flag
-from rumpus.runs.option import Declared, Need
+from rumpus.runs.option import Need
 from rumpus.runs.run_options import TRIAL_OPTIONS
 from rumpus.runs.run_settings import OPTIONS
 
@@ -24,37 +22,8 @@ _NEEDS: Final[dict[Need, str]] = {
 }
 
 
-def with_usage(page: str) -> str:
-    """The README with the usage of ``rumpus run`` up to date; raises as ``with_part``."""
-    required = [option for option in OPTIONS.values() if option.metavar == option.name.upper()]
-    words = [str(option.metavar) for option in required]
-    words += [f"[{_usage(option)}]" for option in OPTIONS.values() if option not in required]
-    lines = textwrap.wrap(
-        " ".join(word.replace(" ", "\0") for word in [*words, "[--json]"]),
-        100,
-        initial_indent="$\0rumpus\0run ",
-        subsequent_indent=" " * 13,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-    usage = "\n".join(lines).replace("\0", " ")
-    return with_part(page, MARK, f"```console\n{usage}\n```\n")
-
-
-def _usage(option: Declared) -> str:
-    """An option as it is written, with its value or what stands for that."""
-    values = option.option.values
-    if isinstance(values, Flag):
-        return option.flag
-    value = "|".join(values.words) if isinstance(values, Choice) else option.metavar
-    if isinstance(option.default, int | float):
-        value = f"{option.default:g}"
-    value = value or option.name.upper()
-    return f"{option.flag} {value if option.option.bare is None else f'[{value}]'}"
-
-
 def with_options(page: str) -> str:
-    """``docs/configuration.md`` with its table of options up to date; raises as ``with_part``."""
+    """The page on configuration with its table of options up to date; raises as ``with_part``."""
     rows = [("option", "in Python", "values", "default", "needs", "`pyproject.toml`"), ("---",) * 6]
     for name, trial in TRIAL_OPTIONS.items():
         option = OPTIONS.get(name, trial)
@@ -73,13 +42,9 @@ def with_options(page: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Bring ``docs/configuration.md`` and the README beside ``docs`` up to date."""
-    for page, made in (
-        (folder.resolve().parent / "README.md", with_usage),
-        (folder / "configuration.md", with_options),
-    ):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(made(text), encoding="utf-8")
+    """Bring the page below ``docs`` up to date."""
+    page = folder / "reference" / "configuration.md"
+    page.write_text(with_options(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

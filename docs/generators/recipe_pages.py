@@ -1,4 +1,4 @@
-"""Generates the tables of promises in ``docs/recipes`` and of families in the README.
+"""Generates the tables of promises and of families in ``docs/recipes``.
 
 ``python -m docs.generators.recipe_pages docs/recipes`` updates the pages.
 """
@@ -23,10 +23,10 @@ def with_promises(page: str, workload: Workload) -> str:
 
 
 def with_families(page: str) -> str:
-    """The README with its table of families up to date; raises likewise."""
+    """The index of these pages with its table of families up to date; raises likewise."""
     rows = (
         (
-            f"[`{name}`](docs/recipes/{name}.md)",
+            f"[`{name}`]({name}.md)",
             workload.summary,
             ", ".join(
                 f"`{each}`" for each, entry in workload.catalogue.items() if not entry.faulty
@@ -89,12 +89,12 @@ def _kinds(kinds: frozenset[str]) -> str:
 
 
 def main(folder: Path) -> None:
-    """Bring all pages of ``docs/recipes``, and the README two folders above, up to date."""
+    """Bring all pages of ``docs/recipes`` up to date."""
     for name, workload in WORKLOADS.items():
         page = folder / f"{name}.md"
         page.write_text(with_promises(page.read_text(encoding="utf-8"), workload), encoding="utf-8")
-    readme = folder.resolve().parents[1] / "README.md"
-    readme.write_text(with_families(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    index = folder / "index.md"
+    index.write_text(with_families(index.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Generates the tables of ``docs/systems.md`` from runs: locks of several systems, fault by fault.
+"""Generates the tables of the page on other systems from runs: their locks, fault by fault.
 
-``python -m docs.generators.systems_page docs/systems.md`` performs a run on docker for each lock
-and each kind of fault, one after the other (about three quarters of an hour), and updates the page.
-``--keep DIR`` leaves the runs there; a run that is there already is not performed again.
+``python -m docs.generators.systems_page docs/recipes/systems.md`` performs a run on docker for each
+lock and each kind of fault, one after the other (about three quarters of an hour), and updates the
+page. ``--keep DIR`` leaves the runs there; a run that is there already is not performed again.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Generates the tables of ``docs/versions.md``: how versions of ZooKeeper differ, and runs on each.
+"""Generates the tables of the page on versions: how they differ, and runs on each.
 
-``python -m docs.generators.versions_page docs/versions.md`` performs a run on docker for each
-family and each version, one after the other (one to two hours), and updates the page. ``--keep
+``python -m docs.generators.versions_page docs/reference/versions.md`` performs a run on docker for
+each family and each version, one after the other (one to two hours), and updates the page. ``--keep
 DIR`` leaves the runs there; a run that is there already is not performed again. What is missing
 after ``--minutes``, or of versions that ``--versions`` leaves out, stays as the page has it; that
 of a new family is empty. So ``--minutes 0`` only brings the rows up to date.

@@ -1,6 +1,6 @@
 """kazurator 0.2.0: Curator's mutex in Python.
 
-Fails: docs/findings.md, "Flaws of other programs".
+Fails: docs/track-record/findings.md, "Flaws of other programs".
 """
 
 from kazurator import Mutex

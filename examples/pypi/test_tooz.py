@@ -1,6 +1,6 @@
 """tooz 9.1.0: OpenStack's coordination library; its driver for ZooKeeper, given our client.
 
-Fails: docs/findings.md, "Flaws of other programs".
+Fails: docs/track-record/findings.md, "Flaws of other programs".
 """
 
 from tooz.coordination import get_coordinator

@@ -51,7 +51,7 @@ def read_edn_records(path: Path) -> Iterator[list[Op]]:
             raise UnreadableRun(
                 path,
                 f"line {error.line}: no history in EDN ({error.why})",
-                "see docs/history-format.md; mend the file, or name another --format",
+                "see docs/reference/history-format.md; mend the file, or name another --format",
             ) from error
     yield piece
 

@@ -93,7 +93,7 @@ def read_table(path: Path, name: str) -> OperationTable:
             check_names(table)
         except ValueError as error:
             raise UnreadableRun(
-                path, f"no history ({error})", "see docs/history-format.md"
+                path, f"no history ({error})", "see docs/reference/history-format.md"
             ) from error
     if not len(table):
         raise UnreadableRun(

@@ -50,7 +50,7 @@ SETTINGS: Final = {each.spelled: each for each in OPTIONS.values() if each.optio
 class Finding(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What people have found out about a failure, in Markdown: a row of docs/findings.md.
+    """What is known about a failure, in Markdown: a row of docs/track-record/findings.md.
 
     Args:
         number: by which other pages name it.
@@ -83,7 +83,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         versions: of the software that showed it.
         digest: of the simulated run that showed it. Another digest means another run, and with the
             same software that means that something in the program has changed.
-        finding: what is known about it, if it is in docs/findings.md.
+        finding: what is known about it, if it is in docs/track-record/findings.md.
         upstream: the address of an issue that reports the flaw, if there is one.
         mutant: whether the recipe has its mistake on purpose.
         known: whether the failure is accepted for now: pytest expects its test to fail.

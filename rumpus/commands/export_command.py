@@ -39,7 +39,8 @@ def export_command(arguments: argparse.Namespace) -> int:
             path, f"cannot be written as {arguments.format} ({error})", "try --format edn"
         ) from error
     except ValueError as error:
-        raise UnreadableRun(path, f"no history ({error})", "see docs/history-format.md") from error
+        remedy = "see docs/reference/history-format.md"
+        raise UnreadableRun(path, f"no history ({error})", remedy) from error
     if arguments.output is None:
         print_text(pieces)
         return 0

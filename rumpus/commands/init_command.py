@@ -70,7 +70,8 @@ def init_command(arguments: argparse.Namespace) -> int:
         f"{path}: written. Next:",
         f"  pytest {in_shell([path])}",
         f"  {in_shell([*command, '--ensemble', 'sim'])}",
-        "A name for it, and defaults of its runs, go into pyproject.toml: docs/configuration.md",
+        "A name for it, and defaults of its runs, go into pyproject.toml:",
+        "  docs/reference/configuration.md",
     ):
         answers().print(Text(line), soft_wrap=True)
     return 0

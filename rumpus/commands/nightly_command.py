@@ -47,7 +47,7 @@ NIGHTS = Path("runs/nights")
 
 
 def nightly_command(arguments: argparse.Namespace) -> int:
-    """Perform a night; the exit code, as docs/nights.md orders them.
+    """Perform a night; the exit code, as docs/how-to/nights.md orders them.
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.

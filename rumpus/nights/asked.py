@@ -65,8 +65,8 @@ def asked_now(path: Path | None, names: Names) -> Asked:
     if not jobs and not any((place / each).exists() for each in file.cases):
         raise UsageError(
             "there is nothing to run here: enter your recipe in pyproject.toml "
-            "([tool.rumpus.recipes.NAME], see docs/configuration.md), or write a night's file "
-            f"({USUAL_FILE}, see docs/nights.md)"
+            "([tool.rumpus.recipes.NAME], see docs/reference/configuration.md), or write a night's "
+            f"file ({USUAL_FILE}, see docs/how-to/nights.md)"
         )
     return Asked(
         file=file,

@@ -1,4 +1,4 @@
-"""The file of a night: what is to run, as data. docs/nights.md describes it.
+"""The file of a night: what is to run, as data. docs/how-to/nights.md describes it.
 
 ::
 

@@ -152,7 +152,7 @@ def judge_laid_out(
 
 def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
     return UnreadableRun(
-        path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
+        path, f"no history of {workload.name} ({error})", "see docs/reference/history-format.md"
     )
 
 

@@ -74,7 +74,7 @@ class RunOptions:
             words=f"{', '.join(WORKLOADS)}; or package.module:Class, a workload of your own",
             in_python="what the clients do: the name of a workload (`rumpus list`), or a subclass "
             "of `rumpus.Workload`. Options that are left out have the defaults of your "
-            "`pyproject.toml` for it (docs/configuration.md), or else these",
+            "`pyproject.toml` for it (docs/reference/configuration.md), or else these",
             values=Text(),
             refers="workload",
             metavar="WORKLOAD",
@@ -204,9 +204,9 @@ class RunOptions:
         str,
         Option(
             words=f"how clients use the recipe: {', '.join(Usage.__struct_fields__)} "
-            "(docs/simulation.md; default: as the workload's script says)",
+            "(docs/explanation/swarm.md; default: as the workload's script says)",
             in_python="how clients use the recipe, `name=value` separated by commas "
-            "(docs/simulation.md)",
+            "(docs/explanation/swarm.md)",
             values=_Usage(),
             metavar="NAME=VALUE,...",
             needs={"python": ""},

@@ -1,6 +1,6 @@
 """The faults of `rumpus.testing.zookeeper.ZooKeeper` over HTTP and JSON, on the loopback only.
 
-For tests of programs in any language: docs/testing-applications.md describes the protocol.
+For tests of programs in any language: docs/how-to/testing-applications.md describes the protocol.
 """
 
 import threading

@@ -1,16 +1,16 @@
-"""docs/api.md is what the docstrings of the public names say, and misses none."""
+"""docs/reference/api.md is what the docstrings of the public names say, and misses none."""
 
 from pathlib import Path
 
 import rumpus
 from docs.generators.api_page import SECTIONS, api_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 
 
 def test_the_page_is_up_to_date():
     told = PAGE.read_text(encoding="utf-8")
-    assert api_page() == told, "python -m docs.generators.api_page > docs/api.md"
+    assert api_page() == told, "python -m docs.generators.api_page > docs/reference/api.md"
 
 
 def test_every_public_name_is_described_once():

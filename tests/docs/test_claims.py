@@ -1,4 +1,4 @@
-"""docs/claims.md: its commands are commands, and its table is what they measure."""
+"""docs/track-record/claims.md: its commands are commands, and its table is what they measure."""
 
 import os
 import shlex
@@ -12,7 +12,8 @@ from docs.generators.claims_page import measure, rows, with_table
 from rumpus.command_line import make_parser
 from rumpus.workloads.registry import find_workload
 
-PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "track-record" / "claims.md").read_text(encoding="utf-8")
 COMMANDS = sorted({command for claim in CLAIMS for command in claim.commands})
 
 
@@ -156,5 +157,5 @@ def test_a_command_of_several_claims_is_run_once_and_the_rest_of_the_page_stays(
 @pytest.mark.timeout(3600)
 def test_the_table_is_what_the_commands_measure():
     assert with_table(PAGE, rows(CLAIMS, measure)) == PAGE, (
-        "python -m docs.generators.claims_page docs/claims.md"
+        "python -m docs.generators.claims_page docs/track-record/claims.md"
     )

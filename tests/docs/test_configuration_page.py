@@ -1,4 +1,4 @@
-"""The examples of docs/configuration.md are what the program reads and runs."""
+"""The examples of the pages on configuration and on faults are what the program reads and runs."""
 
 import json
 import re
@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from docs.generators.option_tables import with_options, with_usage
+from docs.generators.option_tables import with_options
 from rumpus.nemesis.registry import FAULTS, register
 from rumpus.project_names import make_names
 from rumpus.project_settings import find_settings
 
-PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+OWN_FAULTS = (DOCS / "how-to" / "own-faults.md").read_text(encoding="utf-8")
 PROJECT, LIBRARY = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -41,14 +43,9 @@ def test_the_table_of_options_is_up_to_date():
     assert with_options(PAGE) == PAGE, "python -m docs.generators.option_tables docs"
 
 
-def test_the_usage_in_the_readme_is_up_to_date():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert with_usage(readme) == readme, "python -m docs.generators.option_tables docs"
-
-
 def test_the_example_of_a_fault_is_one(tmp_path, monkeypatch, rumpus):
     (tmp_path / "example_of_configuration_page.py").write_text(
-        re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+        re.search(r"```python\n(.*?)```", OWN_FAULTS, re.DOTALL)[1]
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -1,4 +1,4 @@
-"""docs/findings.md is up to date with the cases of the findings."""
+"""docs/track-record/findings.md is up to date with the cases of the findings."""
 
 import json
 import shutil
@@ -8,12 +8,12 @@ import pytest
 
 from docs.generators.findings_page import FOLDER, ROOT, findings, table, with_findings
 
-PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "track-record" / "findings.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_all_findings_and_their_commands():
     assert with_findings(PAGE, findings()) == PAGE, (
-        "python -m docs.generators.findings_page docs/findings.md"
+        "python -m docs.generators.findings_page docs/track-record/findings.md"
     )
 
 
@@ -24,7 +24,7 @@ def test_the_numbers_by_which_other_pages_name_findings_have_no_gap():
 
 def test_a_row_links_the_case_and_the_issue():
     (row,) = (row for row in table(findings()).splitlines() if "/732)" in row)
-    assert row.startswith("| [10](../cases/findings/10-lock-orphan.case.json) | `Lock`: ")
+    assert row.startswith("| [10](../../cases/findings/10-lock-orphan.case.json) | `Lock`: ")
     assert "| `orphan-node`, `deadlock` |" in row
     assert row.endswith("| [#732](https://github.com/python-zk/kazoo/issues/732) |")
 

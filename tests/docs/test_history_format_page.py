@@ -1,4 +1,4 @@
-"""The examples of docs/history-format.md are records, and the tables name the real fields."""
+"""The examples on the page of formats are records, and its tables name the real fields."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from rumpus.results.history_file import encode_record
 from rumpus.results.record import FORMAT_VERSION, RunRecord
 from rumpus.results.results_document import ResultsDocument
 
-PAGE = (Path(__file__).parents[2] / "docs" / "history-format.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "history-format.md").read_text()
 
 
 def test_examples_are_records_as_they_are_written():

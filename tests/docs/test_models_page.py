@@ -1,4 +1,4 @@
-"""docs/models.md is what the models say of themselves, and its example works."""
+"""docs/reference/models.md is what the models say of themselves, and its example works."""
 
 import re
 import sys
@@ -7,11 +7,12 @@ from pathlib import Path
 from docs.generators.models_page import models_page
 from rumpus.checker.deciders.registry import MODELS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
 
 
 def test_the_page_is_up_to_date():
-    assert models_page(MODELS) == PAGE, "python -m docs.generators.models_page > docs/models.md"
+    remedy = "python -m docs.generators.models_page > docs/reference/models.md"
+    assert models_page(MODELS) == PAGE, remedy
 
 
 def test_every_model_says_what_decides_it():

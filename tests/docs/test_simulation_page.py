@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulation.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "simulation.md"
 
 
 def test_the_example_runs_and_is_decided_by_its_seed():
@@ -16,7 +16,7 @@ def test_the_example_runs_and_is_decided_by_its_seed():
             capture_output=True,
             text=True,
             check=True,
-            cwd=PAGE.parent.parent,
+            cwd=PAGE.parents[2],
         ).stdout
         for _ in range(2)
     }

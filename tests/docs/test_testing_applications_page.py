@@ -1,4 +1,4 @@
-"""docs/testing-applications.md: what it prints runs, and what there is stands in its tables."""
+"""The page on tests of applications: what it prints runs, and its tables miss nothing."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from rumpus.conformance.server_checks import CHECKS
 from rumpus.testing.control_server import Control
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "testing-applications.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "testing-applications.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 SERVICE = """

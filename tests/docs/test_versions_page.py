@@ -1,4 +1,4 @@
-"""docs/versions.md is up to date with what is written down of the versions."""
+"""docs/reference/versions.md is up to date with what is written down of the versions."""
 
 import re
 from pathlib import Path
@@ -9,12 +9,13 @@ from docs.generators.marked_page import with_part
 from docs.generators.versions_page import DEBIAN_RELEASES, cell, cells_of, differences, table
 from rumpus.workloads.registry import WORKLOADS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "reference" / "versions.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_all_differences():
     assert with_part(PAGE, "differences", differences()) == PAGE, (
-        "python -m docs.generators.versions_page docs/versions.md"
+        "python -m docs.generators.versions_page docs/reference/versions.md"
     )
 
 

@@ -241,8 +241,10 @@ def test_a_history_that_was_exported_gets_the_same_verdict(rumpus, tmp_path):
         assert first["witness"] == again["witness"]
 
 
-def test_the_example_of_the_readme(rumpus, file, monkeypatch, tmp_path):
-    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+def test_the_example_of_the_page(rumpus, file, monkeypatch, tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "check-a-history.md").read_text(
+        encoding="utf-8"
+    )
     shown = page.split("$ cat history.edn\n")[1].split("```")[0]
     history, said = shown.split("$ rumpus check history.edn --model register\n")
     file(history)

@@ -162,7 +162,7 @@ LEFT_NODES = ["election", "--recipe", "kazoo", "--ensemble", "sim", "--seed", 1,
     [("2.6.1", 1, {"orphan-node", "leaderless"}), ("2.7.0", 0, set())],
 )
 def test_a_flaw_that_went_with_a_version(rumpus, runs, asked, code, broken):
-    """docs/findings.md tells of it."""
+    """docs/track-record/findings.md tells of it."""
     answer = rumpus("run", *LEFT_NODES, "--kazoo", asked, "--json", "--runs", runs)
     if "pip cannot install" in answer.err:
         pytest.skip(answer.err)

@@ -101,11 +101,11 @@ def run(rumpus, family, *options):
     }
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "systems.md"
+PAGE = Path(__file__).parents[2] / "docs" / "recipes" / "systems.md"
 
 
 def plan_of(name, directory):
-    """A fault plan of docs/systems.md, as a file."""
+    """A fault plan of docs/recipes/systems.md, as a file."""
     text = PAGE.read_text(encoding="utf-8")
     found = re.findall(rf"`{re.escape(name)}`:\n\n```json\n(.*?)```", text, re.DOTALL)
     assert len(found) == 1, name

@@ -36,7 +36,7 @@ def follows(
     """A check that the operations follow a model.
 
     Args:
-        model: the model's name (docs/models.md), ``package.module:Class``, or the class.
+        model: the model's name (docs/reference/models.md), ``package.module:Class``, or the class.
         anomaly: the kind of anomaly that is reported if they do not, or its name.
         functions: the operations to check; all that the model knows if none are named.
         initial: the model's initial state.

@@ -2,7 +2,7 @@
 
 A recipe is named by a reference, ``package.module:Name``. ``Name`` is a class or a function that is
 called with a kazoo client and a path. It may take more, by these names: ``name`` or ``identifier``
-(the client's name), and what the family says (docs/own-recipes.md). What the object lacks, an
+(the client's name), and what the family says (docs/how-to/own-recipes.md). What it lacks, an
 adapter derives or leaves out; the promises' ``notes`` say which. Attributes of the class that are
 read:
 
@@ -253,7 +253,7 @@ class OwnRecipe:
         if missing:
             raise NotFound(
                 f"{reference} lacks {missing}: write a class of a few lines that has it and calls "
-                "yours, and name that one (docs/own-recipes.md)"
+                "yours, and name that one (docs/how-to/own-recipes.md)"
             )
         promises = cls._promised(factory, usual, promised, kinds)
         derived = cls.derived(factory, promises)

@@ -1,7 +1,7 @@
 """The memory of ``rumpus nightly``: nights, their runs and failures, in one file of SQLite.
 
 Each run is noted in a transaction of its own, so a killed process loses at most the run that it was
-performing. docs/nights-store.md describes the tables.
+performing. docs/reference/nights-store.md describes the tables.
 """
 
 import contextlib

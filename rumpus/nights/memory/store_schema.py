@@ -1,8 +1,8 @@
 """The tables of the store of nights, in SQL, and how an older file becomes a newer one.
 
 ``PRAGMA user_version`` of a file is the version of its tables. A new file is made as version 1 and
-then takes every step of ``MIGRATIONS``, so the steps are always in use. docs/nights-store.md
-describes the tables for people.
+then takes every step of ``MIGRATIONS``, so the steps are always in use.
+docs/reference/nights-store.md describes the tables for people.
 
 Runs that have night, subject, role, name, kind and versions in common are a *batch*. Their counts
 and sums are kept beside their rows, so that rates and figures stay exact when rows are thinned out.

@@ -89,7 +89,7 @@ def _takes_client_and_path(method: ast.FunctionDef | None) -> bool:
 def night_file_for(recipes: list[FoundRecipe]) -> str:
     """The text of a night's file that puts these recipes on trial."""
     lines = [
-        "# What `rumpus nightly` runs here: see docs/nights.md of rumpus.",
+        "# What `rumpus nightly` runs here: see docs/how-to/nights.md of rumpus.",
         'budget = "30m"',
     ]
     for workload in dict.fromkeys(each.workload for each in recipes):

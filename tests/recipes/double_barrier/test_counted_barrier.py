@@ -26,7 +26,7 @@ def all_enter(crowd, members):
 @pytest.mark.parametrize("name", SOUND)
 def test_all_go_in_together_and_out_together_round_after_round(crowd, path, name):
     if name == "kazoo":
-        pytest.skip("a member that is slow to enter waits for ever: docs/findings.md, 15")
+        pytest.skip("a member that is slow to enter waits for ever: finding 15")
     inside, outside = [], []
 
     def pass_rounds(barrier):

@@ -32,7 +32,7 @@ before, found, after = Path(spec.origin).read_text().partition(PLACE)
 exec(compile(f"{before.rstrip()}{DECLARATION}{found}{after}", spec.origin, "exec"), vars(module))
 
 import rumpus  # noqa: E402 - after the module above is in its place
-from docs.generators import api_page, option_tables  # noqa: E402
+from docs.generators import api_page, commands_page, option_tables  # noqa: E402
 from rumpus.campaigns.case import decode_case  # noqa: E402
 from rumpus.campaigns.shrinking import _usual_settings  # noqa: E402
 from rumpus.command_line import main  # noqa: E402
@@ -100,6 +100,6 @@ told |= {
     "call": rumpus.run("register", glow=7, nemesis=[], time_limit=1).command,
     "page of the API": "".join(api_page._entry("run", rumpus.run)),
     "table": option_tables.with_options("<!-- options -->\n<!-- /options -->\n"),
-    "usage": option_tables.with_usage("<!-- options -->\n<!-- /options -->\n"),
+    "usage": "".join(commands_page._section("run")),
 }
 print(json.dumps(told))

@@ -169,4 +169,4 @@ def test_a_new_option_is_kept_and_shrunk(told):
 def test_a_new_option_is_in_the_documentation(told):
     assert "`glow`: how brightly the holders glow." in told["page of the API"]
     assert "| `--glow` | `glow` | 1 to 9 | 2 | simulated servers | `glow` |" in told["table"]
-    assert "[--glow 2]" in told["usage"]
+    assert "| `--glow N` | how brightly the holders glow (default: 2) |" in told["usage"]

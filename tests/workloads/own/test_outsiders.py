@@ -164,7 +164,7 @@ def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, t
 
 @pytest.mark.parametrize(("family", "recipe"), FLAWED_OF_KAZOO[2::PART])
 def test_kazoos_own_classes_run_directly(family, recipe, tmp_path):
-    """Their flaws (docs/findings.md) may show; a call that they do not have must not."""
+    """Their flaws (docs/track-record) may show; a call that they do not have must not."""
     result = trial(family, recipe, tmp_path, time_limit=2.0)
     kinds = {anomaly.kind for anomaly in result.anomalies}
     assert "unexpected-error" not in kinds, str(result)

@@ -1,0 +1,85 @@
+"""The site of ``docs/``: no warning, nothing from elsewhere, a search, and narrow pages."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.browser import browser
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|video|audio|object|embed)[^>]*(?:src|data)=\"([^\"]*)\""
+    r"|<link[^>]*rel=\"(?:stylesheet|icon|preload|preconnect)[^>]*href=\"([^\"]*)\""
+)
+QUESTIONS = {
+    "stale-action": "reference/anomalies.html#anomaly-stale-action",
+    "add a fault": "how-to/own-faults.html",
+    "kazoo queue": "track-record/findings.html",
+    "inconclusive": "explanation/verdicts.html",
+}
+"""What a reader types -> a page that must be among the first answers."""
+NARROW = (
+    "index.html",
+    "tutorial/first-lock.html",
+    "reference/anomalies.html",
+    "reference/commands.html",
+    "how-to/reading-a-report.html",
+    "track-record/findings.html",
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site. Links and anchors that lead nowhere, and terms without an entry, fail."""
+    place = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
+    done = subprocess.run(
+        [*words, "-d", place / "trees", ROOT / "docs", place / "html"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return place / "html"
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    with browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 60
+    for page in pages:
+        loaded = {one or other for one, other in LOADED.findall(page.read_text(encoding="utf-8"))}
+        assert loaded, page
+        assert not [each for each in loaded if re.match(r"[a-z]+:(?!image/)|//", each)], page
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?(https?:)?//|@import", sheet.read_text()), sheet
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_the_search_answers_from_a_disk(site, reader, words):
+    reader.open(f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
+    found = reader.evaluate("""new Promise((done) => {
+        const look = () => {
+            const links = [...document.querySelectorAll('#search-results li > a')];
+            const over = document.querySelector('.search-summary');
+            if (over && /found|match/.test(over.innerText) && links.length) {
+                done(links.map((link) => link.getAttribute('href')));
+            } else { setTimeout(look, 50); }
+        };
+        look();
+    })""")
+    assert any(QUESTIONS[words] in each for each in found[:10]), found[:10]
+
+
+@pytest.mark.parametrize("page", NARROW)
+def test_a_page_is_not_wider_than_a_phone(site, reader, page):
+    reader.open((site / page).as_uri(), width=390, height=844)
+    assert reader.evaluate("document.documentElement.scrollWidth") <= 390
