@@ -58,8 +58,8 @@ _LARGEST: Final = 1 << 20
 
 Discovered = Literal["blind", "aimed", "known"]
 DISCOVERED: Final[Mapping[str, str]] = {
-    "blind": "by runs that nobody had aimed at it",
-    "aimed": "by a plan, a load or a reading that somebody aimed at it",
+    "blind": "were found by runs that nobody had aimed at them",
+    "aimed": "by plans that somebody aimed at them",
     "known": "by users before us",
 }
 

@@ -14,7 +14,7 @@ from rumpus.track_record.record_file import DISCOVERED, Flaw, Sight, TrackRecord
 def in_markdown(record: TrackRecord) -> str:
     """The tables: flaws, misses, false alarms."""
     parts = [
-        _summary(record),
+        summary(record),
         _table(
             ("program", "what goes wrong", "found", "first sight", "fault", "again", "upstream"),
             map(_row, record.flaws),
@@ -76,14 +76,15 @@ def command_of(flaw: Flaw) -> str:
     return flaw.record.command
 
 
-def _summary(record: TrackRecord) -> str:
+def summary(record: TrackRecord) -> str:
+    """How many flaws, in which programs, found how: two sentences."""
     number = counts(record)
     by_program: dict[str, int] = {}
     for each in record.flaws:
         by_program[each.record.program] = by_program.get(each.record.program, 0) + 1
     programs = ", ".join(f"{count} in {name}" for name, count in by_program.items())
     how = ", ".join(f"{number[name]} {words}" for name, words in DISCOVERED.items())
-    return f"{number['flaws']} flaws: {programs}. Found: {how}."
+    return f"{number['flaws']} flaws: {programs}. Of these {how}."
 
 
 def _row(flaw: Flaw) -> tuple[str, ...]:
