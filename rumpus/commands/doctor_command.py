@@ -11,16 +11,16 @@ from docker import DockerClient
 from rich.markup import escape
 
 from rumpus.checker.linearizability import search
-from rumpus.commands.list_command import docker_faults
 from rumpus.consoles import answers
 from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import NODE, image_tag
 from rumpus.harness.docker.leftovers import find_leftovers
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
-from rumpus.nemesis.registry import FAULTS
+from rumpus.nemesis.registry import FAULTS, probe
 from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.version import __version__
 from rumpus.workloads.registry import WORKLOADS
@@ -64,7 +64,7 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         say(good=False, what="docker", detail=f"runs are simulated: {refusal}")
         return 0 if able else 4
     _docker(engine, say)
-    for name, found in docker_faults().items():
+    for name, found in _docker_faults().items():
         say(good=found.available, what=name, detail=found.why or FAULTS[name].summary)
     needed = {fault.needs for fault in FAULTS.values()}
     for name, found in probe_engine().items():
@@ -72,6 +72,15 @@ def doctor_command(arguments: argparse.Namespace) -> int:
             detail = found.why or "would be possible between servers; no fault here needs it"
             say(good=found.available, what=name, detail=detail)
     return 0 if able else 4
+
+
+def _docker_faults() -> dict[str, Availability]:
+    """Which faults this host allows for real servers."""
+    ensemble = DockerEnsemble("probe")
+    try:
+        return probe(ensemble)
+    finally:
+        ensemble.tear_down()
 
 
 def other_systems() -> dict[str, str]:

@@ -25,13 +25,13 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.live_line import LiveLine
 from rumpus.nemesis.plan import FaultPlan, load_plan
 from rumpus.nemesis.swarm import ProfileName
-from rumpus.project_names import names_here
-from rumpus.runs.performing import find_fault, find_in_working_directory
+from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.runs.performing import find_fault
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
 from rumpus.systematic_corners import explore_corners
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 
 PLAIN_PERIOD_S = 10.0
 """How often the status is printed where lines cannot be overwritten (logs of a CI job)."""
