@@ -37,7 +37,8 @@ def in_words(error: BaseException) -> str:
         place = Path(str(error.filename or "a file of the run"))
         return str(StoreError.from_os_error(place, "write it", error))
     if isinstance(error, ModuleNotFoundError) and (extra := _extra(error)):
-        return f"the package {error.name} is not installed: pip install 'rumpus[{extra}]'"
+        package = (error.name or "").partition(".")[0]
+        return f"the package {package} is not installed: pip install 'rumpus[{extra}]'"
     return str(error)
 
 
