@@ -8,6 +8,7 @@ It is TOML::
     discovered = "blind"
     date = 2026-11-22
     upstream = "not reported"
+    report = "docs/upstream/kazoo-barrier-wait.md" # what its authors can be sent
 
     [[flaw]]                                       # of real servers: no seed repeats it
     program = "Curator"
@@ -78,6 +79,7 @@ class FlawRecord(_Record, frozen=True, kw_only=True):
         discovered: how; see ``DISCOVERED``.
         date: when it was first seen here.
         upstream: what its authors know: ``not reported``, or an address and the issue's state.
+        report: a page that its authors can be sent, from the repository's root on.
         case: the path of its case, from the file's folder on.
         versions: with which it was seen.
         what: what goes wrong, from the view of users, in Markdown.
@@ -92,6 +94,7 @@ class FlawRecord(_Record, frozen=True, kw_only=True):
     discovered: Discovered
     date: dt.date
     upstream: str
+    report: str = ""
     case: str = ""
     versions: str = ""
     what: str = ""

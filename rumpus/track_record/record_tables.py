@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rumpus.results.escapes import in_shell
-from rumpus.track_record.record_file import DISCOVERED, Flaw, Sight, TrackRecord
+from rumpus.track_record.record_file import DISCOVERED, Flaw, FlawRecord, Sight, TrackRecord
 
 
 def in_markdown(record: TrackRecord) -> str:
@@ -101,8 +101,15 @@ def _row(flaw: Flaw) -> tuple[str, ...]:
         first_sight(flaw.measured.sights),
         fault,
         f"`{command_of(flaw)}`, {_seen(flaw.measured.reproduced)}",
-        record.upstream,
+        _upstream(record),
     )
+
+
+def _upstream(record: FlawRecord) -> str:
+    """What its authors know, and a link to the report that is ready for them."""
+    if not record.report:
+        return record.upstream
+    return f"{record.upstream} ([ready]({record.report.removeprefix('docs/')}))"
 
 
 def _seen(day: dt.date | None) -> str:
