@@ -2,6 +2,7 @@
 
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Anomaly, Verdict
+from rumpus.recipes.promises import Promises
 
 SYMBOLS = {"valid": "✔", "violation": "✘", "unknown": "?", "inconclusive": "?"}
 """A sign for each outcome."""
@@ -32,7 +33,7 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.outcome == "valid":
         hazards = sum(anomaly.kind != "fenced" for anomaly in verdict.anomalies)
-        seen = [f"{_counted(hazards, 'hazard')} seen"] if hazards else []
+        seen = [f"{counted(hazards, 'hazard')} seen"] if hazards else []
         return "; ".join([f"Valid: {_KEPT[verdict.blamed]}", *seen, *_rests_on_little(verdict)])
     if verdict.outcome == "violation":
         if any(anomaly.promised for anomaly in verdict.anomalies):
@@ -80,6 +81,21 @@ def incompleteness(history: History) -> str | None:
     )
 
 
+def promised(promises: Promises) -> list[str]:
+    """What a recipe promises besides the kinds of anomaly that never happen, in sentences."""
+    wakeups, delay = promises.wakeups, promises.lock_delay
+    said = {
+        "Each grant has a token, and a later grant a higher one.": promises.tokens,
+        "The resource checks the tokens.": promises.fenced,
+        "A holder may acquire again.": promises.reentrant,
+        f"A release wakes at most {counted(wakeups or 0, 'waiter')} for each permitted holder.": (
+            wakeups is not None
+        ),
+        f"After a holder's failure nobody is granted it for {delay:g} s.": delay > 0,
+    }
+    return [sentence for sentence, holds in said.items() if holds]
+
+
 def seconds(nanoseconds: int, digits: int = 1) -> str:
     """A duration as text: ``12.3 s``."""
     return f"{nanoseconds / 1e9:.{digits}f} s"
@@ -94,5 +110,6 @@ def milliseconds(length: float | None) -> str:
     return f"{length:.2f} ms" if length < 10 else f"{length:.1f} ms"
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 hazard``, ``2 hazards``."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
