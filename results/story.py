@@ -28,6 +28,7 @@ from rumpus.checker.timeline.changes import SLACK_NS, Change
 from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
+from rumpus.results.wording import SEQUENCE, znode_name
 
 BEFORE_NS: Final = 3_000_000_000
 """How long before an anomaly, and before its znodes were made, the story begins."""
@@ -83,7 +84,6 @@ _HOW: Final = {
 _PATH: Final = re.compile(r"/[^\s,;:'\"()\[\]]+")
 _SESSION: Final = re.compile(r"session (0x[0-9a-f]+)")
 _ZXID: Final = re.compile(r"zxid 0x([0-9a-f]+)")
-_SEQUENCE: Final = re.compile(r"(\d{10})$")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _CLIENT: Final = re.compile(r"c\d+")
 _LEAST_WORD: Final = 2
@@ -187,11 +187,11 @@ class _Teller:
             yield each._replace(rank=each.rank + 2 * (number >= MOST_CHANGES))
         for call in self._calls:
             if len(self._calls) > MOST_CALLS:
-                yield self._in_short(call)
+                yield self._inznode_name(call)
             else:
                 yield from self._of_call(call)
         for call in self._related:
-            yield self._in_short(call)
+            yield self._inznode_name(call)
         yield from self._of_watches()
         yield from self._of_clients()
         yield from self._of_sessions()
@@ -305,13 +305,13 @@ class _Teller:
             path
             for path, changes in self._timeline.znodes.items()
             for made, gone in _lives(changes)
-            if (made.owner is not None or _SEQUENCE.search(path))
+            if (made.owner is not None or SEQUENCE.search(path))
             and made.time <= until
             and (gone is None or gone.time >= time - BEFORE_NS // 3)
         }
 
     def _of_change(self, change: Change) -> StoryLine:
-        name = _short(change.path)
+        name = znode_name(change.path)
         kind = "ephemeral node" if change.owner is not None else "node"
         who = f"session {change.session}" if change.client is None else f"c{change.client}"
         data = "" if not change.data else f" {change.data[:40]!r}"
@@ -339,7 +339,7 @@ class _Teller:
             words = f"c{client} {invoke.f}: {done.type}{_value(done)}{error}"
             yield StoryLine(done.time, 1, words, done.index, client)
 
-    def _in_short(self, call: Operation) -> StoryLine:
+    def _inznode_name(self, call: Operation) -> StoryLine:
         invoke, done = call
         client = self._timeline.history.caller(call)
         answer = "" if done is None else _value(done)
@@ -352,7 +352,7 @@ class _Teller:
             value = op.value
             near = self._since <= op.time <= self._until
             if near and value["path"] in paths and value["client"] in self._clients:
-                told = f"{_short(value['path'])} {value['event']}"
+                told = f"{znode_name(value['path'])} {value['event']}"
                 words = f"c{value['client']} is told: {told}"
                 yield StoryLine(op.time, 2, words, op.index, value["client"])
 
@@ -496,13 +496,6 @@ def _is_called(path: str, changes: Iterable[Change], words: set[str]) -> bool:
         return True
     texts = (each.data.decode(errors="replace") for each in changes if each.data is not None)
     return any(text in words for text in texts)
-
-
-def _short(path: str) -> str:
-    """A znode's name in a story: its sequence number, or the last part of its path."""
-    last = path.rpartition("/")[2] or path
-    sequence = _SEQUENCE.search(last)
-    return str(int(sequence[1])) if sequence else last
 
 
 def _value(op: Op) -> str:

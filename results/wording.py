@@ -1,5 +1,8 @@
 """A verdict in plain words, the same on the terminal, in the summary and in the report."""
 
+import re
+from typing import Final
+
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Anomaly, Verdict
 from rumpus.recipes.promises import Promises
@@ -15,6 +18,9 @@ _BROKEN = {
     "recipe": "the recipe broke a promise",
     "servers": "the servers broke a promise of ZooKeeper",
 }
+SEQUENCE: Final = re.compile(r"(\d{10})$")
+"""The end of the name of a sequential znode."""
+
 LITTLE = 0.5
 """A valid run in which the servers served, or clients were connected, for less says so at once."""
 
@@ -94,6 +100,13 @@ def promised(promises: Promises) -> list[str]:
         f"After a holder's failure nobody is granted it for {delay:g} s.": delay > 0,
     }
     return [sentence for sentence, holds in said.items() if holds]
+
+
+def znode_name(path: str) -> str:
+    """A znode's name in a story: its sequence number, or the last part of its path."""
+    last = path.rpartition("/")[2] or path
+    sequence = SEQUENCE.search(last)
+    return str(int(sequence[1])) if sequence else last
 
 
 def seconds(nanoseconds: int, digits: int = 1) -> str:

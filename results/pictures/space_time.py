@@ -15,6 +15,7 @@ from rumpus.checker.timeline.changes import Change
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.results.pictures.story_marks import Mark
 from rumpus.results.pictures.svg import WIDTH, circle, line, link, path, picture, text
+from rumpus.results.wording import znode_name
 
 MOST_EVENTS: Final = 48
 SERVERS: Final = "servers"
@@ -119,19 +120,13 @@ def _recorded(
         if op.process == "session" and op.f in _SESSIONS:
             yield Event(op.time, lane, op.f)
         elif op.process == "link" and op.f == "watch":
-            yield Event(op.time, lane, f"{_name(value['path'])} {value['event']}", SERVERS)
+            yield Event(op.time, lane, f"{znode_name(value['path'])} {value['event']}", SERVERS)
         elif op.process == "witness" and op.f == "act":
             yield Event(op.time, RESOURCE, "act" if value["accepted"] else "refused", lane)
 
 
 def _changed(change: Change) -> str:
-    return f"{_ENDS.get(change.how, 'deletes')} {_name(change.path)}"
-
-
-def _name(znode: str) -> str:
-    """The end of a znode's path: there is its sequence number."""
-    last = znode.rpartition("/")[2] or znode
-    return last if len(last) <= _LONGEST - 9 else f"…{last[10 - _LONGEST :]}"
+    return f"{_ENDS.get(change.how, 'deletes')} {znode_name(change.path)}"
 
 
 def _panels(events: Sequence[Event]) -> Iterator[list[tuple[float, Event]]]:

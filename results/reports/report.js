@@ -49,7 +49,7 @@
       this.clients = [...svg.querySelectorAll("g.of-client")];
       this.ticks = svg.querySelector("g.ticks");
       this.stiff = this.moving.flatMap((group) =>
-        [...group.querySelectorAll("text, circle, path:not([class*=' d'])")].map((each) => [each, anchor(each)]));
+        [...group.querySelectorAll("text, circle, path:not([class*=' d'])")].map((each) => [each, anchor(each), bar(each)]));
       this.clip(`clip-${number}`);
       this.listen();
     }
@@ -124,8 +124,10 @@
 
     draw() {
       for (const group of this.moving) { group.setAttribute("transform", `matrix(${this.zoom} 0 0 1 ${this.shift} 0)`); }
-      for (const [each, x] of this.stiff) {
-        each.setAttribute("transform", `matrix(${1 / this.zoom} 0 0 1 ${x - x / this.zoom} 0)`);
+      const seen = (this.left + 3 - this.shift) / this.zoom;
+      for (const [each, x, end] of this.stiff) {
+        const place = end > seen ? Math.max(x, seen) : x;
+        each.setAttribute("transform", `matrix(${1 / this.zoom} 0 0 1 ${place - x / this.zoom} 0)`);
       }
       this.axis();
     }
@@ -174,6 +176,12 @@
   function anchor(shape) {
     const x = shape.getAttribute("x") || shape.getAttribute("cx");
     return +(x || /^M(-?[\d.]+)/.exec(shape.getAttribute("d"))[1]);
+  }
+
+  // Where the bar ends that a shape names, so that its words stay in view; 0 if it names none.
+  function bar(shape) {
+    const named = shape.classList.contains("inside") ? shape.previousElementSibling : null;
+    return named && named.matches("rect") ? +named.getAttribute("x") + +named.getAttribute("width") : 0;
   }
 
   function tools(picture, box) {
