@@ -47,6 +47,7 @@ class Standing:
     at: str
     event: str
     line: str
+    code: str
 
 
 @dataclass
@@ -97,31 +98,18 @@ def first_screen(
         cited: the records that anomalies cite, by index.
         drawing: makes the pictures.
     """
-    anomaly = next(iter(verdict.anomalies), None)
-    if anomaly is None or verdict.outcome in ("unknown", "inconclusive"):
-        screen = FirstScreen(kind="", sentence=_without_anomaly(verdict, results))
-    else:
-        screen = FirstScreen(kind=anomaly.kind, sentence=_sentence(anomaly.description))
+    settled = verdict.outcome in ("valid", "violation")
+    anomaly = next(iter(verdict.anomalies), None) if settled else None
     lanes = drawing.lanes
     if anomaly is None:
+        screen = FirstScreen(kind="", sentence=_without_anomaly(verdict, results))
         description = "the whole run over time"
         screen.wide = drawing.timeline(lanes.start, lanes.end, description)
         screen.narrow = drawing.timeline(lanes.start, lanes.end, description, narrow=True)
         return screen
+    screen = FirstScreen(kind=anomaly.kind, sentence=_sentence(anomaly.description))
     story = story_lines(timeline, anomaly)
-    marks = [Mark(n, line.time, line.client, line.words) for n, line in enumerate(story, 1)]
-    start, end = _moment(anomaly, cited, story, timeline)
-    screen.stretch = start, end
-    clients = _clients(anomaly, story)
-    description = f"{anomaly.kind}: {anomaly.description}"
-    for narrow in (False, True):
-        svg = drawing.timeline(
-            start, end, description, anomaly, marks=marks, clients=clients, narrow=narrow
-        )
-        if narrow:
-            screen.narrow = svg
-        else:
-            screen.wide = svg
+    start, end = screen.stretch = _moment(anomaly, cited, story, timeline)
     screen.lines = [
         ToldLine(
             number=number,
@@ -132,17 +120,39 @@ def first_screen(
         )
         for number, line in enumerate(story, 1)
     ]
+    screen.standings = _standings(timeline, anomaly, story)
+    _draw(screen, timeline, anomaly, story, drawing)
+    return screen
+
+
+def _draw(
+    screen: FirstScreen,
+    timeline: Timeline,
+    anomaly: Anomaly,
+    story: Sequence[StoryLine],
+    drawing: Drawing,
+) -> None:
+    """Draw the moment, what led to it, and the messages around it."""
+    marks = [Mark(n, line.time, line.client, line.words) for n, line in enumerate(story, 1)]
+    start, end = screen.stretch
+    clients = _clients(anomaly, story)
+    description = f"{anomaly.kind}: {anomaly.description}"
+
+    def moment(*, narrow: bool) -> Markup | None:
+        return drawing.timeline(
+            start, end, description, anomaly, marks=marks, clients=clients, narrow=narrow
+        )
+
+    screen.wide, screen.narrow = moment(narrow=False), moment(narrow=True)
     if not all(line.seen for line in screen.lines):
         first, last = min(start, story[0].time), max(end, story[-1].time)
         margin = max((last - first) // 20, CONTEXT)
         screen.lead_up = drawing.timeline(
             first - margin, last + margin, "what led to it", anomaly, marks=marks
         )
-    screen.standings = _standings(timeline, anomaly, story)
     if events := events_between(timeline, clients, start, end, anomaly.start):
         words = f"messages around: {anomaly.description}"
         screen.messages = drawing.admit(lambda: draw_space_time(events, marks, words))
-    return screen
 
 
 def _sentence(words: str) -> str:
@@ -195,5 +205,6 @@ def _standings(timeline: Timeline, anomaly: Anomaly, story: Sequence[StoryLine])
         client, line = op.value.get("client"), op.value.get("at")
         if line and client in anomaly.clients and since <= op.time <= until:
             at = f"{(op.time - timeline.history.start) / 1e9:.3f} s"
-            found[client] = Standing(client=client, at=at, event=op.f, line=str(line))
+            code = str(op.value.get("code", ""))
+            found[client] = Standing(client, at, op.f, str(line), code)
     return [found[client] for client in sorted(found)]
