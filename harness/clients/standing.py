@@ -10,7 +10,9 @@ _STANDARD_LIBRARY: Final = str(Path(os.__file__).parent) + os.sep
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
+_HARNESS: Final = Path(__file__).resolve().parents[1]
 _LONGEST: Final = 200
+"""Letters of a line's code."""
 
 
 class Place(NamedTuple):
@@ -46,5 +48,7 @@ def _is_of_a_recipe(module: str, file: str) -> bool:
         return rest.startswith("recipe.")
     if package == "rumpus":
         return rest.startswith("recipes.") and not rest.startswith("recipes.requests.")
+    if module == "__main__" and Path(file).resolve().is_relative_to(_HARNESS):
+        return False  # the program of a client's process
     is_project = not file.startswith(("<", _STANDARD_LIBRARY))
     return is_project and _INSTALLED.isdisjoint(Path(file).parts)

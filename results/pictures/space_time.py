@@ -85,7 +85,7 @@ def draw_space_time(events: Sequence[Event], marks: Sequence[Mark], description:
     for panel in _panels(events):
         parts += _panel(panel, lanes, numbers, y)
         y += _LANE * len(lanes) + 12
-    return picture(y, parts, description)
+    return picture(y, parts, description, role="group")
 
 
 def _numbered(events: Sequence[Event], marks: Sequence[Mark]) -> Mapping[Event, int]:

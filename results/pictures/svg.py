@@ -23,6 +23,7 @@ def picture(
     description: str,
     *,
     width: int = WIDTH,
+    role: str = "img",
     data: Mapping[str, float] | None = None,
 ) -> Markup:
     """A whole picture, as wide as the element around it; screen readers read the description.
@@ -32,11 +33,12 @@ def picture(
         parts: its elements.
         description: what it shows.
         width: in SVG user units.
+        role: ``group`` if links are in it that screen readers are to find.
         data: numbers that the page's script reads, by name.
     """
     said = "".join(f' data-{name}="{number:.10g}"' for name, number in (data or {}).items())
     return Markup(  # noqa: S704 - every text in the parts was escaped by the functions below
-        f'<svg viewBox="0 0 {width} {_n(height)}" role="img" aria-label="{escape(description)}"'
+        f'<svg viewBox="0 0 {width} {_n(height)}" role="{role}" aria-label="{escape(description)}"'
         f"{said}>{''.join(parts)}</svg>"
     )
 

@@ -81,7 +81,9 @@ def draw_timeline(
     over = [*still, group([*labels, *moving], "moving"), *parts]
     width = NARROW_WIDTH if narrow else WIDTH
     data = {**scale.data, "top": top, "bottom": bottom}
-    svg = picture(bottom + 18, [*under, *over], description, width=width, data=data)
+    page = [*under, *over]
+    role = "group" if marks else "img"
+    svg = picture(bottom + 18, page, description, width=width, data=data, role=role)
     return DrawnTimeline(svg, thinned)
 
 
@@ -143,7 +145,8 @@ def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
         return [text(scale.left, 11, words, "fault")], 18.0
     for fault, _ in faults:
         label = fault_label(fault)
-        most = int((scale.right - scale.left) / 3 / _BOLD_LETTER)
+        share = 0.3 if scale.right > WIDTH / 2 else 0.6
+        most = int((scale.right - scale.left) * share / _BOLD_LETTER)
         label = label if len(label) <= most else label[: most - 1] + "…"
         width = len(label) * _BOLD_LETTER
         x = min(scale.x(fault.begun), scale.right - width)

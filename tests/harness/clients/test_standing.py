@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from rumpus.harness.clients import client_body
 from rumpus.harness.clients.standing import standing
 
 OWN = "mylock", "/home/ada/kazoo/my_lock.py"
@@ -30,6 +31,7 @@ def stack(*modules):
         ("threading", sys.modules["threading"].__file__),
         ("rumpus.recipes.requests.retries", "/home/ada/rumpus/recipes/requests/retries.py"),
         ("rumpus.harness.clients.home", "/home/ada/rumpus/harness/clients/home.py"),
+        ("__main__", client_body.__file__),
         ("made", "<string>"),
     ],
 )
