@@ -72,9 +72,11 @@ bench: setup
 docs: $(VENV)/ready
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/site-trees docs build/site
 
-# The picture of a report in the README; needs chromium or chrome. Look at it before a commit.
+# The pictures of reports in the README and on the site; needs chromium or chrome. Look at them before
+# a commit.
 report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
+	$(BIN)/python -m docs.generators.case_picture docs/images/finding-16.png
 
 clean: $(VENV)/ready
 	$(BIN)/rumpus clean

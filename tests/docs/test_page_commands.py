@@ -1,0 +1,42 @@
+"""Every command of rumpus that a page prints can be typed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rumpus.command_line import make_parser
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"^( *)```console\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^ *\$ (?:\.venv/bin/)?rumpus (.*)$", re.MULTILINE)
+SOMETHING = {"ID": "3f2a91c0de", "HOST:PORT": "127.0.0.1:2181", "RUN": "runs/latest"}
+
+
+def commands(page):
+    """The arguments of its commands, without what a shell does with them."""
+    for _, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for line in COMMAND.findall(block):
+            words = shlex.split(line, comments=True)
+            ends = [words.index(word) for word in words if word in (">", "|", "||", "&&")]
+            yield [SOMETHING.get(word, word) for word in words[: min(ends, default=None)]]
+
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if any(commands(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_the_commands_of_a_page_are_commands(page, monkeypatch, capsys):
+    monkeypatch.chdir(DOCS.parent)
+    for words in commands(page):
+        try:
+            make_parser(words).parse_args(words)
+        except SystemExit:
+            said = capsys.readouterr()
+            if "usage: " not in said.out:  # where that is, help was asked for
+                pytest.fail(f"rumpus {shlex.join(words)}: {said.err}")
+
+
+def test_most_pages_have_commands():
+    assert len(PAGES) > 20
