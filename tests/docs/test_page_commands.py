@@ -1,7 +1,11 @@
-"""Every command of rumpus that a page prints can be typed."""
+"""Every command of rumpus that a page prints can be typed, and all code on it can be read."""
 
+import ast
+import json
 import re
 import shlex
+import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,10 @@ from rumpus.command_line import make_parser
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^( *)```console\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^ *\$ (?:\.venv/bin/)?rumpus (.*)$", re.MULTILINE)
+CODE = re.compile(r"^ *```(python|toml|json)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+SIGNATURE = re.compile(r"\w+\([^:]*\)\n\Z")
+"""A call with its parameters, as the page of the API has it."""
+
 SOMETHING = {"ID": "3f2a91c0de", "HOST:PORT": "127.0.0.1:2181", "RUN": "runs/latest"}
 
 
@@ -36,6 +44,20 @@ def test_the_commands_of_a_page_are_commands(page, monkeypatch, capsys):
             said = capsys.readouterr()
             if "usage: " not in said.out:  # where that is, help was asked for
                 pytest.fail(f"rumpus {shlex.join(words)}: {said.err}")
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_the_code_of_a_page_can_be_read(page):
+    for language, code in CODE.findall(page.read_text(encoding="utf-8")):
+        if language == "python" and not SIGNATURE.match(code):
+            ast.parse(code)
+        elif language == "toml":
+            tomllib.loads(textwrap.dedent(code))
+        elif language == "json":
+            decoder = json.JSONDecoder()
+            rest = code.strip()  # a document, or one in each line
+            while rest:
+                rest = rest[decoder.raw_decode(rest)[1] :].strip()
 
 
 def test_most_pages_have_commands():
