@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full torture lint format bench docs report-picture clean
+.PHONY: setup run test test-full torture lint format bench docs report-picture dist clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
@@ -77,6 +77,11 @@ docs: $(VENV)/ready
 report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
 	$(BIN)/python -m docs.generators.case_picture docs/images/finding-16.png
+
+# What an index takes, in dist/. DIST_FLAGS="--home https://..." says where the repository can be read.
+dist: $(VENV)/ready
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[release]'
+	$(BIN)/python .ci/distributions.py $(DIST_FLAGS)
 
 clean: $(VENV)/ready
 	$(BIN)/rumpus clean

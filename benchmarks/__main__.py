@@ -30,6 +30,7 @@ from benchmarks import (
     run_cost,
     search,
     simulation,
+    starting,
     stories,
 )
 from benchmarks.command_line import Scale, add_quick_option
@@ -47,6 +48,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "search": search.measure,
     "simulation": simulation.measure,
     "run_cost": run_cost.measure,
+    "starting": starting.measure,
     "campaigns": campaigns.measure,
     "long_run": long_run.measure,
     "detection": detection.measure,

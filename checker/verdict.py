@@ -6,8 +6,8 @@ from typing import Any, Literal
 import msgspec
 
 from rumpus.checker.measures import Measures
+from rumpus.checker.valid import Valid
 
-Valid = bool | Literal["unknown"]
 Outcome = Literal["valid", "violation", "unknown", "inconclusive"]
 Blamed = Literal["recipe", "servers"]
 

@@ -6,7 +6,7 @@ import msgspec
 
 from rumpus.checker.deciders.decision import Decision
 from rumpus.checker.deciders.operation_table import OperationTable
-from rumpus.checker.verdict import Valid
+from rumpus.checker.valid import Valid
 from rumpus.results.escapes import escaped
 
 _HEADLINES = {

@@ -7,7 +7,8 @@ import msgspec
 
 from rumpus.checker.measures import Measures
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
+from rumpus.checker.valid import Valid
+from rumpus.checker.verdict import Anomaly, Blamed, Outcome, Verdict
 from rumpus.results.escapes import in_json
 from rumpus.results.operation_statistics import (
     OperationStatistics,

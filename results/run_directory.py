@@ -24,21 +24,21 @@ import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rumpus.checker.history import History
-from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import Verdict
 from rumpus.results.atomic_file import link_atomically, write_atomically
 from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.results.likelihood_file import read_likelihood
 from rumpus.results.record import RunRecord, read_record, write_record
 from rumpus.results.record_values import check_records
-from rumpus.results.reports.junit import junit
-from rumpus.results.reports.report import render_report
-from rumpus.results.reports.summary import summary
-from rumpus.results.results_document import ResultsDocument
 from rumpus.results.seal import SEAL, changes, seal
 from rumpus.results.store_error import StoreError, UnreadableRun
+
+if TYPE_CHECKING:
+    from rumpus.checker.timeline.timeline import Timeline
+    from rumpus.checker.verdict import Verdict
+    from rumpus.results.results_document import ResultsDocument
 
 _LATEST = "latest"
 _WORKLOAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -137,7 +137,11 @@ class RunDirectory:
         return changes(self.path)
 
     def finish(
-        self, record: RunRecord, timeline: Timeline, verdict: Verdict, results: ResultsDocument
+        self,
+        record: RunRecord,
+        timeline: "Timeline",
+        verdict: "Verdict",
+        results: "ResultsDocument",
     ) -> None:
         """Write ``results.json``, ``junit.xml``, ``summary.md`` and ``report.html``.
 
@@ -146,6 +150,11 @@ class RunDirectory:
             UnreadableRun: ``likelihood.json`` is there and malformed.
             ValueError: the history's records do not fit together; the message names one.
         """
+        # What only reads a history makes no reports, and these are slow to import.
+        from rumpus.results.reports.junit import junit  # noqa: PLC0415
+        from rumpus.results.reports.report import render_report  # noqa: PLC0415
+        from rumpus.results.reports.summary import summary  # noqa: PLC0415
+
         history = timeline.history
         write_atomically(self.results, results.to_json())
         write_atomically(self.junit, junit(record, history, verdict))

@@ -19,8 +19,6 @@ from rumpus.results.atomic_file import write_atomically
 from rumpus.results.decision_document import DecisionDocument, decision_document
 from rumpus.results.escapes import escaped, escaped_lines
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
-from rumpus.results.pictures.witness_drawing import witness_document
-from rumpus.results.pictures.witness_text import witness_text
 from rumpus.results.run_directory import open_run
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
@@ -62,6 +60,8 @@ def check_model(arguments: argparse.Namespace) -> int:
     console = notices() if arguments.json else answers()
     _print(console, document)
     if decision.witness is not None:
+        from rumpus.results.pictures.witness_text import witness_text  # noqa: PLC0415 - slow to import
+
         console.print()
         drawn = witness_text(table, decision.witness, min(console.width, _WIDEST))
         console.print(Lines(drawn), soft_wrap=True)
@@ -77,6 +77,10 @@ def _draw(file: Path, table: OperationTable, decision: Decision, console: Consol
     if decision.witness is None:
         console.print(Text(f"{file}: not written, as there is no contradiction"), soft_wrap=True)
         return
+    from rumpus.results.pictures.witness_drawing import (  # noqa: PLC0415 - slow to import
+        witness_document,
+    )
+
     try:
         write_atomically(file, escaped_lines(witness_document(table, decision.witness)))
     except StoreError as error:

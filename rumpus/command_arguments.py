@@ -339,6 +339,20 @@ def _bundle(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _track_record(parser: argparse.ArgumentParser) -> None:
+    words = "the record (default: cases/track-record.toml)"
+    default = Path("cases/track-record.toml")
+    parser.add_argument("file", type=Path, nargs="?", default=default, metavar="FILE", help=words)
+    words = "replay the cases first, and note which still show their flaw"
+    parser.add_argument("--replay", action="store_true", help=words)
+    words = "explore for each case that has none how long it takes to see its flaw, five times"
+    parser.add_argument("--measure", action="store_true", help=words)
+    words = "seconds of processor time after which such an exploration gives up"
+    add_seconds(parser, "--budget", 120.0, words, within=(1, LONGEST_S))
+    _add_jobs(parser)
+    add_json(parser)
+
+
 def _add_store(parser: argparse.ArgumentParser) -> None:
     """The option that says where nights are kept."""
     words = "where nights are kept (default: runs/nights.sqlite)"
@@ -371,6 +385,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "bisect": ("in which version of kazoo, of your code or of ZooKeeper a failure came", _bisect),
     "nights": ("the nights that were performed, one a line", _nights),
     "failure": ("what the nights know of a failure, and how to perform it again", _failure),
+    "track-record": ("what was found, missed, and reported wrongly", _track_record),
     "bundle": ("one zip by which a stranger sees a failure and performs it again", _bundle),
     "compare": (
         "what is new, gone or worse between two nights, branches, versions or runs",

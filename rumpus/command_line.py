@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from rumpus.command_arguments import COMMANDS, OF_RUNS
-from rumpus.consoles import Lines, documents_printed, notices, print_json
+from rumpus.consoles import Lines, documents_printed, notices, print_json, print_text
 from rumpus.exit_codes import DEFECT, MEANINGS, UNDECIDED, USAGE, ending, exit_code, in_words
 from rumpus.interruption import as_keyboard_interrupt
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.store_error import StoreError
-from rumpus.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -121,6 +120,17 @@ class _WrongArguments(SystemExit):
         self.why = why
 
 
+class _Version(argparse.Action):
+    """The option that prints the version, which pip's records tell: they are slow to read."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        """Print it, and end."""
+        from rumpus.version import __version__  # noqa: PLC0415 - see above
+
+        print_text([f"rumpus {__version__}\n"])
+        sys.exit(0)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors may quote anything, names of files for example.
 
@@ -152,7 +162,7 @@ def make_parser(words: Sequence[str]) -> _Parser:
         epilog=f"Exit codes: {'; '.join(f'{code} {what}' for code, what in MEANINGS.items())}.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"rumpus {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     parser.commands = commands.choices
 

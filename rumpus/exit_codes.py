@@ -25,6 +25,9 @@ _OF_HOST: Final = frozenset(
 )
 """Errors of the operating system that are the host's fault wherever they are raised."""
 
+EXTRAS: Final = {"docker": "docker", "requests": "docker"}
+"""Packages that only some commands need -> the extra of this package that installs them."""
+
 
 def in_words(error: BaseException) -> str:
     """What an exception says, with the remedy if the host is at fault."""
@@ -33,7 +36,15 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, OSError) and exit_code(error) == ENVIRONMENT:
         place = Path(str(error.filename or "a file of the run"))
         return str(StoreError.from_os_error(place, "write it", error))
+    if isinstance(error, ModuleNotFoundError) and (extra := _extra(error)):
+        package = (error.name or "").partition(".")[0]
+        return f"the package {package} is not installed: pip install 'rumpus[{extra}]'"
     return str(error)
+
+
+def _extra(error: ModuleNotFoundError) -> str | None:
+    """The extra that installs what is missing; None if none of ours does."""
+    return EXTRAS.get((error.name or "").partition(".")[0])
 
 
 def campaign_exit_code(*, failed: bool, errors: Iterable[int] = (), undecided: bool = False) -> int:
@@ -73,6 +84,8 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, (StoreError, MemoryError)):
         return ENVIRONMENT
     if isinstance(error, OSError) and error.errno in _OF_HOST:
+        return ENVIRONMENT
+    if isinstance(error, ModuleNotFoundError) and _extra(error):
         return ENVIRONMENT
     # Imported only after a failure: the modules of runs are slow to import.
     if isinstance(error, importlib.import_module("rumpus.nemesis.entry").PlanError):

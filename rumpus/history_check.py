@@ -15,10 +15,9 @@ from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.history import Op
 from rumpus.checker.linearizability.own_model import ModelFailed, entry_of
 from rumpus.checker.models.model import Model
-from rumpus.checker.verdict import Valid
+from rumpus.checker.valid import Valid
 from rumpus.model_choice import chosen_model, model_class, which_model
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
-from rumpus.results.pictures.witness_text import witness_text
 from rumpus.results.run_directory import open_run
 from rumpus.results.store_error import UnreadableRun
 from rumpus.trial_failed import TrialFailed
@@ -119,7 +118,11 @@ def check(
         decision = decided(entry, table, freeze(initial), budget)
     except WrongOperations as error:
         raise UsageError(f"not decided ({error}); {which_model(table)}") from error
-    witness = decision.witness
+    drawing, witness = "", decision.witness
+    if witness is not None:
+        from rumpus.results.pictures.witness_text import witness_text  # noqa: PLC0415 - slow to import
+
+        drawing = witness_text(table, witness, _COLUMNS)
     return CheckedHistory(
         outcome=_OUTCOMES[decision.valid],
         reasons=decision.unknown if witness is None else [witness.description],
@@ -127,7 +130,7 @@ def check(
         algorithm=decision.algorithm,
         operations=len(table),
         witness=[] if witness is None else [int(table.index[row]) for row in witness.operations],
-        drawing="" if witness is None else witness_text(table, witness, _COLUMNS),
+        drawing=drawing,
     )
 
 

@@ -11,10 +11,9 @@ from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.linearizability.own_model import entry_of
 from rumpus.checker.models.model import Model
-from rumpus.project_names import names_here
-from rumpus.runs.performing import find_in_working_directory
+from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
+from rumpus.workloads.own.references import NotFound, is_reference, referred
 
 
 def chosen_model(name: str) -> ModelEntry:

@@ -5,34 +5,30 @@ points in the groups ``rumpus.recipes``, ``rumpus.workloads``, ``rumpus.faults``
 ``rumpus.models``; the name of a recipe is there ``WORKLOAD.NAME``. A name stands for a reference,
 ``package.module:Name``. Whatever is resolved here is a reference from then on, so a run's record
 and its command do not depend on the names.
+
+Commands that judge a history read the names too, so what only runs need is imported late.
 """
 
+import contextlib
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rumpus.checker.deciders.registry import MODELS
-from rumpus.nemesis.registry import BUILT_IN
 from rumpus.project_settings import NAME, REFERENCE, ProjectSettings, find_settings
-from rumpus.runs.option import checked
-from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
+from rumpus.workloads.own.references import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS
+
+if TYPE_CHECKING:
+    from rumpus.runs.run_settings import RunSettings
 
 Kind = Literal["recipes", "workloads", "faults", "models"]
 
 KINDS: Final[tuple[Kind, ...]] = ("workloads", "recipes", "faults", "models")
-
-_TAKEN: Final[Mapping[Kind, Collection[str]]] = {
-    "recipes": (),
-    "workloads": WORKLOADS,
-    "faults": BUILT_IN,
-    "models": MODELS,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +106,8 @@ class Names:
         Raises:
             UsageError: there is no such kind.
         """
+        from rumpus.nemesis.registry import BUILT_IN  # noqa: PLC0415 - slow to import
+
         own = self.of_kind("faults")
         wanted = list(kinds)
         known = (*BUILT_IN, *own)
@@ -124,7 +122,7 @@ class Names:
         ]
         return [kind for kind in BUILT_IN if kind in wanted], list(dict.fromkeys(of_others))
 
-    def settings_of(self, given: Mapping[str, Any]) -> RunSettings:
+    def settings_of(self, given: Mapping[str, Any]) -> "RunSettings":
         """The settings of a run, with references in place of names, and with the defaults.
 
         Args:
@@ -134,6 +132,9 @@ class Names:
         Raises:
             UsageError: a name is unknown, or the project's file has a value that cannot be.
         """
+        from rumpus.runs.option import checked  # noqa: PLC0415 - slow to import
+        from rumpus.runs.run_settings import OPTIONS, RunSettings  # noqa: PLC0415 - slow to import
+
         name = given["workload"]
         workload = self.workload(name)
         self.find_modules()
@@ -175,6 +176,8 @@ class Names:
             workload: the workload's names.
             ensemble: where the servers run if neither ``given`` nor the project says it.
         """
+        from rumpus.runs.run_settings import OPTIONS  # noqa: PLC0415 - slow to import
+
         defaults = self.settings.defaults_of(*workload)
         where = given.get("ensemble", defaults.get("ensemble", ensemble))
         elsewhere = {"sim": "docker", "docker": "sim"}.get(where)
@@ -198,6 +201,13 @@ class Names:
                 sys.path.append(place)
 
 
+def find_in_working_directory() -> None:
+    """Let modules of the working directory be imported, after all that are installed."""
+    with contextlib.suppress(OSError):  # the working directory may have been removed
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)
+
+
 def names_here() -> Names:
     """The names that count in the working directory.
 
@@ -208,7 +218,8 @@ def names_here() -> Names:
         here = Path.cwd()
     except OSError:  # it has been removed
         return make_names(ProjectSettings(), [])
-    points = [point for kind in KINDS for point in entry_points(group=f"rumpus.{kind}")]
+    there = entry_points()
+    points = [point for kind in KINDS for point in there.select(group=f"rumpus.{kind}")]
     return make_names(find_settings(here), points)
 
 
@@ -303,7 +314,7 @@ def _of_library(point: EntryPoint) -> Named | str:
 
 def _clash(each: Named, workloads: Collection[str]) -> str:
     """Why a name cannot be; empty if it can."""
-    if each.name in _TAKEN[each.kind]:
+    if each.name in _of_rumpus(each.kind):
         return f"rumpus has a {each.kind[:-1]} of that name; choose another"
     if each.kind != "recipes":
         return ""
@@ -312,3 +323,12 @@ def _clash(each: Named, workloads: Collection[str]) -> str:
     if each.workload in WORKLOADS and each.name in WORKLOADS[each.workload].catalogue:
         return f"{each.workload} has a recipe of that name; choose another"
     return ""
+
+
+def _of_rumpus(kind: Kind) -> Collection[str]:
+    """The names that are taken: those of rumpus itself. Recipes are told apart by workload."""
+    if kind == "faults":
+        from rumpus.nemesis.registry import BUILT_IN  # noqa: PLC0415 - slow to import
+
+        return BUILT_IN
+    return {"workloads": WORKLOADS, "models": MODELS}.get(kind, ())

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from rumpus.runs.option import checked
-from rumpus.runs.run_options import TRIAL_OPTIONS
 from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
@@ -171,6 +169,12 @@ def read_options(file: Path, key: str, raw: Any) -> dict[str, Any]:
     Raises:
         UsageError: one is unknown, or has a wrong value.
     """
+    if raw == {}:
+        return {}
+    # Most projects have no defaults, and the declarations of options are slow to import.
+    from rumpus.runs.option import checked  # noqa: PLC0415
+    from rumpus.runs.run_options import TRIAL_OPTIONS  # noqa: PLC0415
+
     known = {each.key: each for each in TRIAL_OPTIONS.values() if each.option.in_project}
     given = _converted(file, key, raw, dict[str, Any])
     if unknown := sorted(given.keys() - known.keys()):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rumpus.checker.verdict import Anomaly, Outcome, Requirement, Valid, Verdict
+from rumpus.checker.valid import Valid
+from rumpus.checker.verdict import Anomaly, Outcome, Requirement, Verdict
 from rumpus.project_names import names_here
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import version_line

@@ -108,6 +108,30 @@ def test_a_docker_run_beside_folders_named_as_ours_are(program, project):
     assert result.returncode == 0, result.stderr
 
 
+TYPED = """\
+import rumpus
+
+
+def violations() -> int:
+    result = rumpus.run("lock", recipe="fair", seeds=2)
+    return len(result.anomalies)
+
+
+rumpus.run("lock", seeds="twenty")
+"""
+
+
+@IF_FULL
+def test_type_checkers_see_the_types_of_an_installed_package(program, tmp_path):
+    (tmp_path / "use.py").write_text(TYPED)
+    python = program.with_name("python")
+    checker = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "use.py"]
+    result = subprocess.run(checker, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (wrong,) = [line for line in result.stdout.splitlines() if line.startswith("use.py:")]
+    assert wrong.startswith("use.py:9: error:")
+    assert '"str"' in wrong
+
+
 def test_the_package_has_every_folder_of_ours():
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"rumpus", "benchmarks"}
     assert folders == set(FOLDERS)

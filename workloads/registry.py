@@ -2,15 +2,16 @@
 
 import inspect
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rumpus.checker.history import History
 from rumpus.checker.imported_when_used import ImportedWhenUsed
-from rumpus.workloads.framework.operation_values import check_operations
-from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
+from rumpus.workloads.own.references import NotFound, is_reference, referred
 
-WORKLOADS: Final[Mapping[str, Workload]] = ImportedWhenUsed(
+if TYPE_CHECKING:
+    from rumpus.checker.history import History
+    from rumpus.workloads.framework.workload import Workload
+
+WORKLOADS: Final[Mapping[str, "Workload"]] = ImportedWhenUsed(
     "rumpus.workloads",
     {
         "lock": "contests.lock:LOCK",
@@ -43,7 +44,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = ImportedWhenUsed(
 )
 
 
-def find_workload(name: str) -> Workload:
+def find_workload(name: str) -> "Workload":
     """The workload of this name, or a class of another repository, ``package.module:Class``.
 
     Raises:
@@ -56,6 +57,8 @@ def find_workload(name: str) -> Workload:
             f"unknown workload {name!r}; there are {', '.join(WORKLOADS)}; or package.module:Class "
             "for one of your own"
         )
+    from rumpus.workloads.framework.workload import Workload  # noqa: PLC0415 - slow to import
+
     found = referred(name)
     if not (inspect.isclass(found) and issubclass(found, Workload)):
         raise NotFound(f"{name} is no subclass of rumpus.Workload")
@@ -65,8 +68,12 @@ def find_workload(name: str) -> Workload:
         raise NotFound(f"{name}: {error}") from error
 
 
-def fitting_workloads(history: History) -> list[str]:
+def fitting_workloads(history: "History") -> list[str]:
     """Names of the workloads that allow every client operation; none if there are none."""
+    from rumpus.workloads.framework.operation_values import (  # noqa: PLC0415 - slow to import
+        check_operations,
+    )
+
     found = []
     for name, workload in WORKLOADS.items() if history.operations() else ():
         try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from rumpus.checker.verdict import Valid
+from rumpus.checker.valid import Valid
 
 
 class Witness(msgspec.Struct, kw_only=True):

@@ -5,12 +5,14 @@ import all of them, and a client process, which imports its workload, imports no
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rumpus.checker.deciders.decide import ModelEntry
 from rumpus.checker.imported_when_used import ImportedWhenUsed
 
-MODELS: Final[Mapping[str, ModelEntry]] = ImportedWhenUsed(
+if TYPE_CHECKING:
+    from rumpus.checker.deciders.decide import ModelEntry
+
+MODELS: Final[Mapping[str, "ModelEntry"]] = ImportedWhenUsed(
     "rumpus.checker",
     {
         "register": "deciders.registers.unique_write_register:REGISTER",

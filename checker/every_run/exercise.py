@@ -25,6 +25,9 @@ from rumpus.checker.verdict import CheckResult, Requirement
 UNANSWERED = 10
 """So many calls of a function are asked to have one answer: fewer may have been unlucky."""
 
+AS_ASKED = "Leaves"
+"""The error of a client that leaves because it was asked to: nothing is wrong with such a call."""
+
 
 def check_exercise(
     timeline: Timeline,
@@ -106,10 +109,12 @@ def _unanswered(history: History) -> Iterator[Requirement]:
     answered = set()
     for operation in history.operations():
         f, done = operation.invoke.f, operation.completion
-        if done is not None and done.type != "info":
+        if done is None:
+            continue
+        error = (done.error or "an outcome that nobody knows").partition(":")[0]
+        if done.type != "info" or error == AS_ASKED:
             answered.add(f)
-        elif done is not None:
-            error = (done.error or "an outcome that nobody knows").partition(":")[0]
+        else:
             errors.setdefault(f, Counter())[error] += 1
     for f, counted in sorted(errors.items()):
         calls = counted.total()

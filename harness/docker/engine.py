@@ -1,8 +1,6 @@
 """The Docker engine: connecting to it, and turning its errors into plain words with a remedy."""
 
-import os
 import re
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,14 +9,12 @@ from docker import DockerClient
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
+from rumpus.harness.docker.engine_place import no_engine, reach
 from rumpus.harness.ensemble import EnvironmentRefusal
 
-LOCAL_ENGINE = "unix:///var/run/docker.sock"
-"""Where the engine is unless DOCKER_HOST says otherwise."""
 TIMEOUT_S = 60.0
 """How long any single request to the engine may take, in seconds."""
 
-_UNIX = "unix://"
 _REMEDIES = (
     (
         r"non-overlapping IPv4 address pool|pools have been fully subnetted",
@@ -55,23 +51,12 @@ def connect(*, timeout: float = TIMEOUT_S) -> DockerClient:
     Raises:
         EnvironmentRefusal: no engine answers there, or this user may not use it.
     """
-    host = os.environ.get("DOCKER_HOST") or LOCAL_ENGINE
+    # Try first: if the SDK fails to connect, it hides the reason and leaks the socket.
+    reach()
     try:
-        if host.startswith(_UNIX):
-            # Try first: if the SDK fails to connect, it hides the reason and leaks the socket.
-            with socket.socket(socket.AF_UNIX) as trial:
-                trial.connect(host.removeprefix(_UNIX))
         return docker.from_env(timeout=int(timeout))
-    except PermissionError as error:
-        raise EnvironmentRefusal(
-            f"this user may not use the Docker engine at {host} ({error}): add the user to the "
-            "group `docker` and log in again, or run as root"
-        ) from error
     except (OSError, DockerException) as error:
-        raise EnvironmentRefusal(
-            f"no Docker engine answers at {host} ({error}): start it (`systemctl start docker`, "
-            "or `dockerd`), or set DOCKER_HOST to where it is"
-        ) from error
+        raise no_engine(error) from error
 
 
 @contextmanager

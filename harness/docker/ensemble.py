@@ -398,17 +398,22 @@ class DockerEnsemble:
     def probe(self) -> dict[Capability, Availability]:
         """What this host allows; found out by trying, once."""
         if self._probed is None:
-            why = "" if self.clocks else "these servers read the host's clock"
-            self._probed = {
-                **probe_engine(),
-                "clock": Availability(available=not why, why=why),
-                "stall": Availability(available=False, why=PYTHON_THREADS),
-                "containers": Availability(available=True),
-            }
-            if self.upgrades is None:
-                why = "these servers are not ZooKeeper's, and only its versions are known"
-                self._probed["upgrade"] = Availability(available=False, why=why)
+            self._probed = self.offered(probe_engine())
         return self._probed
+
+    def offered(self, allowed: Mapping[Capability, Availability]) -> dict[Capability, Availability]:
+        """What these servers offer on a host that allows so much of `probe.CAPABILITIES`."""
+        why = "" if self.clocks else "these servers read the host's clock"
+        found: dict[Capability, Availability] = {
+            **allowed,
+            "clock": Availability(available=not why, why=why),
+            "stall": Availability(available=False, why=PYTHON_THREADS),
+            "containers": Availability(available=True),
+        }
+        if self.upgrades is None:
+            why = "these servers are not ZooKeeper's, and only its versions are known"
+            found["upgrade"] = Availability(available=False, why=why)
+        return found
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:
         """Do something at all nodes in parallel and wait for all; the first failure is raised."""

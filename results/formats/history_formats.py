@@ -21,17 +21,25 @@ from typing import Final
 from rumpus.checker.deciders.operation_table import OperationTable, check_names
 from rumpus.checker.deciders.table_builder import TableBuilder
 from rumpus.checker.history import Op
-from rumpus.results.formats.edn_history import read_edn_records
 from rumpus.results.formats.porcupine_log import LINE, read_etcd_records
 from rumpus.results.history_file import read_records, refuse_more_memory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import open_regular
 
+
+def _read_edn_records(path: Path) -> Iterator[list[Op]]:
+    from rumpus.results.formats.edn_history import (  # noqa: PLC0415 - slow to import
+        read_edn_records,
+    )
+
+    return read_edn_records(path)
+
+
 FORMATS: Final[Mapping[str, Callable[[Path], Iterator[list[Op]]]]] = {
     "jsonl": read_records,
-    "edn": read_edn_records,
+    "edn": _read_edn_records,
     "porcupine-etcd": read_etcd_records,
-    "porcupine-kv": read_edn_records,
+    "porcupine-kv": _read_edn_records,
 }
 """Format -> its reader, which yields the records in pieces, in the order of the file."""
 

@@ -11,7 +11,7 @@ from rumpus.campaigns.run_process import ProcessEndedError
 from rumpus.campaigns.tasks import Origin, Performers, call_apart, origin
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import NotFound, referred
+from rumpus.workloads.own.references import NotFound, referred
 
 PATIENCE_S: Final = 10.0
 """How long to wait for the scheduler, and for its first worker."""

@@ -80,6 +80,16 @@ class Exploration:
         seeds = {error.seed for error in self.errors}
         return not self.runs and not self.findings.deaths and len(seeds) >= KINDS
 
+    def raise_refusal(self) -> None:
+        """Raise the gravest error, if no run at all was performed.
+
+        Raises:
+            UsageError, EnvironmentRefusal, WorkerCrash, RuntimeError: see `Attempt.raise_error`.
+        """
+        if self.errors and not self.runs and not self.findings.deaths:
+            gravest = max(self.errors, key=lambda each: each.exit_code)
+            Attempt(error=gravest.why, exit_code=gravest.exit_code).raise_error()
+
 
 class Explorer:
     """Explores one recipe.
@@ -128,12 +138,23 @@ class Explorer:
         self._notify = notify
         self._shrinking_s = 0.0
 
-    def explore(self, *, seeds: int | None = None, budget: float | None = None) -> Exploration:
-        """Perform runs until so many seeds, or so many seconds, are over.
+    def explore(
+        self,
+        *,
+        seeds: int | None = None,
+        budget: float | None = None,
+        until: Callable[[Exploration], bool] = lambda _: False,
+    ) -> Exploration:
+        """Perform runs until so many seeds, or so many seconds, are over, or enough was seen.
 
         Failures are looked at in the order of their seeds. The time that shrinking takes does not
         count. What has been performed when the time is over is still looked at. It ends early if
         all runs are refused: what makes them so would hold for the others, too.
+
+        Args:
+            seeds: how many.
+            budget: seconds.
+            until: asked after each seed whether that is enough.
 
         Raises:
             EnvironmentRefusal: whoever performs runs has gone.
@@ -150,7 +171,7 @@ class Explorer:
             for each in self._attempts(underway.result()):
                 self._note(seed, each)
             self._notify(self.exploration)
-            if self.exploration.refused:
+            if self.exploration.refused or until(self.exploration):
                 break
         return self.exploration
 

@@ -13,7 +13,7 @@ from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
 from rumpus.runs.run_arguments import add_run_options, given_options
 from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 from rumpus.workloads.registry import find_workload
 
 

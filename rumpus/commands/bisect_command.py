@@ -19,10 +19,9 @@ from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
-from rumpus.project_names import names_here
+from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.escapes import escaped
 from rumpus.runs.client_library import released_kazoos
-from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 
 SEEDS = 5

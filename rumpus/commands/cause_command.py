@@ -15,15 +15,14 @@ from rumpus.campaigns.tasks import attempts, processes
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
 from rumpus.nemesis.entry import Entry
-from rumpus.project_names import names_here
+from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.likelihood import Likelihood, Moment
 from rumpus.results.likelihood_file import write_likelihood
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import collector_at_rest, judge_run
-from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 from rumpus.workloads.registry import find_workload
 
 BAR = 40

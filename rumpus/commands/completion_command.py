@@ -10,13 +10,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rumpus.checker.deciders.registry import MODELS
+from rumpus.catalogue.index import index, recipes
 from rumpus.command_line import make_parser
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.nemesis.registry import BUILT_IN
 from rumpus.project_names import Kind, names_here
 from rumpus.usage_error import UsageError
-from rumpus.workloads.registry import WORKLOADS
 
 _NAMES: dict[str, Kind] = {
     "workload": "workloads",
@@ -69,10 +67,10 @@ def known_names(kind: Kind) -> list[str]:
     names = names_here()
     own = [each.name for each in names.named if each.kind == kind]
     known: dict[Kind, Iterable[str]] = {
-        "workloads": WORKLOADS,
-        "recipes": (name for workload in WORKLOADS.values() for name in workload.catalogue),
-        "faults": BUILT_IN,
-        "models": MODELS,
+        "workloads": recipes(),
+        "recipes": (name for each in recipes().values() for name in (*each.sound, *each.mutants)),
+        "faults": (fault["name"] for fault in index()["faults"]),
+        "models": index()["models"],
     }
     return list(dict.fromkeys([*known[kind], *own]))
 

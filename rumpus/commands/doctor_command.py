@@ -1,29 +1,19 @@
 """``rumpus doctor``: what this host can do, and what would be needed for the rest."""
 
 import argparse
+import importlib
 import platform
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from docker import DockerClient
 from rich.markup import escape
 
 from rumpus.checker.linearizability import search
-from rumpus.commands.list_command import docker_faults
 from rumpus.consoles import answers
-from rumpus.harness.docker.engine import connect, refusals
-from rumpus.harness.docker.image import NODE, image_tag
-from rumpus.harness.docker.leftovers import find_leftovers
-from rumpus.harness.docker.probe import probe_engine
-from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
-from rumpus.nemesis.registry import FAULTS
-from rumpus.recipes.other_systems import OtherSystemEntry
+from rumpus.runs.ensemble_choice import why_no_engine
 from rumpus.version import __version__
-from rumpus.workloads.registry import WORKLOADS
 
 LEAST_DISK = 1 << 30
 
@@ -58,34 +48,13 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         ),
     )
     able = _disk(arguments.runs, say)
-    try:
-        engine = connect()
-    except EnvironmentRefusal as refusal:
-        say(good=False, what="docker", detail=f"runs are simulated: {refusal}")
-        return 0 if able else 4
-    _docker(engine, say)
-    for name, found in docker_faults().items():
-        say(good=found.available, what=name, detail=found.why or FAULTS[name].summary)
-    needed = {fault.needs for fault in FAULTS.values()}
-    for name, found in probe_engine().items():
-        if name not in needed:
-            detail = found.why or "would be possible between servers; no fault here needs it"
-            say(good=found.available, what=name, detail=detail)
+    missing = why_no_engine()
+    if missing is not None:
+        say(good=False, what="docker", detail=f"runs are simulated: {missing}")
+    else:
+        # Not at the top: the package docker may be missing.
+        importlib.import_module("rumpus.engine_findings").look_at_engine(say)
     return 0 if able else 4
-
-
-def other_systems() -> dict[str, str]:
-    """System -> what has to be installed to reach it, in words; empty if nothing."""
-    return {entry.system: entry.missing for entry in _elsewhere() if not entry.client_image}
-
-
-def client_images() -> list[str]:
-    """The images of clients that are not written in Python, by their folders of ``docker/``."""
-    return sorted({entry.client_image for entry in _elsewhere()} - {""})
-
-
-def _elsewhere() -> list[OtherSystemEntry]:
-    return [entry for workload in WORKLOADS.values() for entry in workload.elsewhere.values()]
 
 
 def _disk(runs: Path, say: Callable[..., bool]) -> bool:
@@ -96,38 +65,3 @@ def _disk(runs: Path, say: Callable[..., bool]) -> bool:
     if not good:
         detail += f": at least {LEAST_DISK >> 20} MiB are wanted"
     return say(good=good, what="disk", detail=detail)
-
-
-def _docker(engine: DockerClient, say: Callable[..., bool]) -> None:
-    """The engine, the images on it, and what killed runs left; closes the connection."""
-    try:
-        with refusals("looking at the Docker engine"):
-            say(good=True, what="docker", detail=f"engine {engine.version()['Version']}")
-            tags = {tag for image in engine.images.list() for tag in image.tags}
-            there = image_tag() in tags
-            left = find_leftovers(engine)
-        detail = image_tag() if there else f"{image_tag()} is missing: the first run builds it"
-        say(good=there, what="node image", detail=detail)
-        words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
-        say(good=not left, what="leftovers", detail=words)
-        _images(tags, say)
-    finally:
-        engine.close()
-
-
-def _images(tags: Collection[str], say: Callable[..., bool]) -> None:
-    """Which images of other versions and systems are there, by the tags of all images."""
-    for number in DEBIAN_RELEASES:
-        if number != USUAL_VERSION:
-            detail = _in_words(image_tag(NODE, number), tags)
-            say(good=True, what=f"zookeeper {number}", detail=detail)
-    images = {system: SYSTEMS[system].server(1).image for system in other_systems()}
-    images |= {image: image for image in client_images()}
-    for system, folder in images.items():
-        missing = other_systems().get(system, "")
-        detail = missing or _in_words(image_tag(folder), tags)
-        say(good=not missing, what=system, detail=detail)
-
-
-def _in_words(image: str, tags: Collection[str]) -> str:
-    return f"{image} is {'there' if image in tags else 'missing: the first run builds it'}"

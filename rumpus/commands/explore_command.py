@@ -18,20 +18,20 @@ from rumpus.campaigns.explored_answer import (
 )
 from rumpus.campaigns.exploring import Exploration, Explorer
 from rumpus.campaigns.merging import campaign, part_of
-from rumpus.campaigns.tasks import Attempt, Performers, processes
+from rumpus.campaigns.tasks import Performers, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.live_line import LiveLine
 from rumpus.nemesis.plan import FaultPlan, load_plan
 from rumpus.nemesis.swarm import ProfileName
-from rumpus.project_names import names_here
-from rumpus.runs.performing import find_fault, find_in_working_directory
+from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.runs.performing import find_fault
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
 from rumpus.systematic_corners import explore_corners
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 
 PLAIN_PERIOD_S = 10.0
 """How often the status is printed where lines cannot be overwritten (logs of a CI job)."""
@@ -170,6 +170,4 @@ def _refuse_if_nothing_ran(explored: Exploration, ending: EnvironmentRefusal | N
         return
     if ending is not None:
         raise ending
-    if explored.errors:
-        gravest = max(explored.errors, key=lambda each: each.exit_code)
-        Attempt(error=gravest.why, exit_code=gravest.exit_code).raise_error()
+    explored.raise_refusal()

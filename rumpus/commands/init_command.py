@@ -13,13 +13,12 @@ from rumpus.consoles import answers
 from rumpus.nights.night_file import USUAL_FILE
 from rumpus.nights.schedulers.found_recipes import FoundRecipe, found_recipes, night_file_for
 from rumpus.nights.schedulers.schedulers import files_for, next_steps
-from rumpus.project_names import Names, names_here
+from rumpus.project_names import Names, find_in_working_directory, names_here
 from rumpus.results.escapes import in_python, in_python_name, in_shell
 from rumpus.results.store_error import StoreError
-from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import NotFound, is_reference
+from rumpus.workloads.own.references import NotFound, is_reference
 from rumpus.workloads.registry import find_workload
 
 _FILE = '''\

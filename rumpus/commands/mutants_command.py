@@ -27,7 +27,7 @@ from rumpus.results.escapes import escaped
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import NotFound
+from rumpus.workloads.own.references import NotFound
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
 _Found = TypeVar("_Found", Hunt, MutantCase)

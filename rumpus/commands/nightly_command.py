@@ -32,10 +32,9 @@ from rumpus.nights.performing import Order, perform_night
 from rumpus.nights.planning import NightPlan, make_plan, with_notes
 from rumpus.nights.records import NightRow
 from rumpus.nights.revision import revision
-from rumpus.project_names import Names, names_here
+from rumpus.project_names import Names, find_in_working_directory, names_here
 from rumpus.results.atomic_file import link_atomically
 from rumpus.results.store_error import StoreError
-from rumpus.runs.performing import find_in_working_directory
 from rumpus.runs.shard import shard_of
 from rumpus.usage_error import UsageError
 

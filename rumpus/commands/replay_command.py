@@ -22,8 +22,7 @@ from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, print_text
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
-from rumpus.project_names import names_here
-from rumpus.runs.performing import find_in_working_directory
+from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.usage_error import UsageError
 
 _STYLES = {True: "bold red", False: "green", "unknown": "yellow"}

@@ -16,9 +16,8 @@ from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import campaign_exit_code, ending
-from rumpus.project_names import names_here
+from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.escapes import in_shell
-from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 
 MOST_TOLD = 5

@@ -15,8 +15,7 @@ from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
-from rumpus.project_names import names_here
-from rumpus.runs.performing import find_in_working_directory
+from rumpus.project_names import find_in_working_directory, names_here
 
 
 def shrink_command(arguments: argparse.Namespace) -> int:

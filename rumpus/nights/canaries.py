@@ -19,7 +19,8 @@ from rumpus.results.escapes import in_file_name
 from rumpus.runs.run_settings import RunSettings
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.workloads.own.own_lock import OwnLock
-from rumpus.workloads.own.own_recipe import NotFound, has, is_reference, referred
+from rumpus.workloads.own.own_recipe import has
+from rumpus.workloads.own.references import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
 DOUBT: Final = 0.001

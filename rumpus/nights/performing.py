@@ -35,7 +35,7 @@ from rumpus.nights.schedule import Schedule
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 
 BEAT_S: Final = 5.0
 """How often the store is told how long the night has gone on."""

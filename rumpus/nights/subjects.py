@@ -19,7 +19,7 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import NotFound, is_reference
+from rumpus.workloads.own.references import NotFound, is_reference
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
 LOADS_S: Final[Mapping[Ensemble, float]] = {"sim": 15.0, "docker": 30.0}

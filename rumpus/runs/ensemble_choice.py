@@ -2,6 +2,7 @@
 
 from typing import Final, Literal, NamedTuple, get_args
 
+from rumpus.exit_codes import in_words
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.zookeeper_versions import USUAL_VERSION, UnknownVersion, find_version
 from rumpus.usage_error import UsageError
@@ -57,10 +58,13 @@ def choose_ensemble(asked: str, image: str | None) -> Choice:
 def why_no_engine() -> str | None:
     """Why Docker cannot be used; None if an engine answers."""
     # Slow to import, and a simulated run that was asked for by name needs none of it.
-    from docker.errors import DockerException  # noqa: PLC0415
-    from requests.exceptions import RequestException  # noqa: PLC0415
+    try:
+        from docker.errors import DockerException  # noqa: PLC0415
+        from requests.exceptions import RequestException  # noqa: PLC0415
 
-    from rumpus.harness.docker.engine import connect  # noqa: PLC0415
+        from rumpus.harness.docker.engine import connect  # noqa: PLC0415
+    except ModuleNotFoundError as missing:
+        return in_words(missing)
 
     try:
         engine = connect(timeout=PATIENCE_S)

@@ -24,7 +24,7 @@ from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.run_files import RunFiles
 from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5

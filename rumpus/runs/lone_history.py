@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rumpus.checker.history import History
+from rumpus.project_names import find_in_working_directory
 from rumpus.recipes.promises import Promises
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, judge_files
-from rumpus.runs.performing import find_in_working_directory
 from rumpus.runs.run_files import RunFiles
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import NotFound, is_reference
+from rumpus.workloads.own.references import NotFound, is_reference
 from rumpus.workloads.registry import WORKLOADS, find_workload, fitting_workloads
 
 ANY = "any"

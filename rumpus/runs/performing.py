@@ -4,13 +4,11 @@ import contextlib
 import logging
 import platform
 import secrets
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,6 +28,7 @@ from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, SOUND, register
 from rumpus.nemesis.swarm import swarm_plan
+from rumpus.project_names import find_in_working_directory
 from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
@@ -53,7 +52,7 @@ from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
+from rumpus.workloads.own.references import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
 SIMULATED_ZOOKEEPER = f"{USUAL_VERSION}, simulated"
@@ -342,13 +341,6 @@ def _drawn(settings: RunSettings) -> str:
         f"swarm {settings.swarm}: {settings.nodes} servers, {settings.clients} clients, session "
         f"timeout {settings.session_timeout:g} s, usage {settings.usage or 'usual'}"
     )
-
-
-def find_in_working_directory() -> None:
-    """Let modules of the working directory be imported, after all that are installed."""
-    with contextlib.suppress(OSError):  # the working directory may have been removed
-        if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)
 
 
 def _check_action(

@@ -15,7 +15,7 @@ from rumpus.checker.check import Check, Declaration, declaration
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind, Requirement
-from rumpus.workloads.own.own_recipe import referred
+from rumpus.workloads.own.references import referred
 
 if TYPE_CHECKING:
     from rumpus.checker.models.model import Model

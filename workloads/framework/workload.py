@@ -34,8 +34,9 @@ from rumpus.workloads.framework.judgement import findings
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
 from rumpus.workloads.framework.used_client import UsedClient, paced
-from rumpus.workloads.own.own_recipe import NotFound, OwnRecipe, is_reference, referred
+from rumpus.workloads.own.own_recipe import OwnRecipe
 from rumpus.workloads.own.promise_names import common, with_names
+from rumpus.workloads.own.references import NotFound, is_reference, referred
 
 REST_S: Final = 0.01
 """How long a client rests after a recipe of another repository has failed at once.

@@ -8,8 +8,6 @@ read:
 
 - ``promises``: what it promises, a ``Promises`` or a collection of names (``promise_names``);
 - ``line``: a static or class method, path -> ``Line``: which znodes its contenders have.
-
-Modules are imported with the builtin ``__import__``, which finds a simulated process's own copy.
 """
 
 import inspect
@@ -24,6 +22,7 @@ from kazoo.exceptions import KazooException
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 from rumpus.workloads.own.promise_names import with_names
+from rumpus.workloads.own.references import NotFound
 from rumpus.workloads.own.tolerant_calls import NAMES, TIMEOUTS, accepted, place_of, succeeded
 
 ONLY_IF_PROMISED: Final = frozenset(
@@ -36,10 +35,6 @@ ONLY_IF_PROMISED: Final = frozenset(
 while no server answers, no tokens, and no order, and learns late of the end of its session."""
 
 
-class NotFound(Exception):  # noqa: N818 - says what it is
-    """A reference that names nothing usable; the message says why and what to do."""
-
-
 class Method(NamedTuple):
     """A method that a family calls: the names that it may have, and how it is called."""
 
@@ -50,33 +45,6 @@ class Method(NamedTuple):
 def method(signature: str, *more: str) -> Method:
     """A method with this signature, as it is called first; ``more``: other names it may have."""
     return Method((signature.partition("(")[0], *more), signature)
-
-
-def is_reference(name: str) -> bool:
-    """Whether a name is ``package.module:Name``, not a name in a catalogue."""
-    return ":" in name
-
-
-def referred(reference: str) -> Any:
-    """What ``package.module:Name`` names; ``Name`` may have dots.
-
-    Raises:
-        NotFound: the module cannot be imported, or has nothing of that name.
-    """
-    module_name, _, attributes = reference.partition(":")
-    try:
-        found = __import__(module_name, fromlist=["__name__"])
-    except (Exception, SystemExit) as error:  # whatever a user's module raises
-        raise NotFound(
-            f"{module_name!r} cannot be imported ({type(error).__name__}: {error}): run rumpus "
-            "where `python -c 'import ...'` finds it, or install it beside rumpus"
-        ) from error
-    for attribute in attributes.split("."):
-        try:
-            found = getattr(found, attribute)
-        except AttributeError:
-            raise NotFound(f"{module_name!r} has no {attributes!r}") from None
-    return found
 
 
 class OwnRecipe:

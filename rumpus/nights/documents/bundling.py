@@ -21,7 +21,7 @@ from rumpus.results.reports.report import render_report
 from rumpus.results.results_document import results_document
 from rumpus.runs.judged_run import judged_run
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.own.references import is_reference
 
 CASE: Final = "case.case.json"
 """The name of the case in a bundle."""

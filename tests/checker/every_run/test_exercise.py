@@ -1,9 +1,10 @@
 import pytest
 
-from rumpus.checker.every_run.exercise import check_exercise
+from rumpus.checker.every_run.exercise import AS_ASKED, check_exercise
 from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.timeline.timeline import Asked
 from rumpus.checker.verdict import Requirement
+from rumpus.harness.clients.client_body import Leaves
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
@@ -176,7 +177,7 @@ def test_but_one_there_must_be():
     assert unmet(check(Recorded().end(99), kinds=[], any_kind=True)) == set()
 
 
-def calls(count, *, answered=0):
+def calls(count, *, answered=0, error="KeyError: 'linger'"):
     recorded = exercised()
     for number in range(count):
         at = 100 + 2 * number
@@ -185,7 +186,7 @@ def calls(count, *, answered=0):
         if number < answered:
             recorded.add(at + 1, process, "fail", "work", None)
         else:
-            recorded.add(at + 1, process, "info", "work", None, error="KeyError: 'linger'")
+            recorded.add(at + 1, process, "info", "work", None, error=error)
     return recorded
 
 
@@ -193,3 +194,8 @@ def test_a_function_that_raises_whenever_it_is_called_was_not_put_to_the_test():
     assert unmet(check(calls(10))) == {"answered calls of work: all 10 ended in KeyError"}
     assert unmet(check(calls(9))) == set(), "so few may have been unlucky"
     assert unmet(check(calls(30, answered=1))) == set()
+
+
+def test_a_client_that_leaves_as_it_was_asked_to_does_what_is_asked():
+    assert Leaves.__name__ == AS_ASKED
+    assert unmet(check(calls(20, error=f"{AS_ASKED}: "))) == set()

@@ -23,7 +23,7 @@ def test_forbidden_socket_is_a_refusal_with_the_remedy(monkeypatch):
         def connect(self, _):
             raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("rumpus.harness.docker.engine.socket.socket", Forbidden)
+    monkeypatch.setattr("rumpus.harness.docker.engine_place.socket.socket", Forbidden)
     monkeypatch.setenv("DOCKER_HOST", NOWHERE)
     with pytest.raises(EnvironmentRefusal, match="add the user to the group `docker`"):
         connect()

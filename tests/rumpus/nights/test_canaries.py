@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rumpus.campaigns.trial_task import perform
 from rumpus.nights.canaries import known_mistakes, own_canary, rotated
-from rumpus.workloads.own.own_recipe import referred
+from rumpus.workloads.own.references import referred
 from rumpus.workloads.registry import WORKLOADS
 from tests.distribution import ROOT
 from tests.rumpus.nights.made import canary_of, on, outcome_of, seen_of

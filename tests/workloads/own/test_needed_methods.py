@@ -11,7 +11,7 @@ from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.recipes.promises import Line
 from rumpus.recipes.view.follower_view import DataView
 from rumpus.recipes.znodes.register import LocalRegister
-from rumpus.workloads.own.own_recipe import NotFound
+from rumpus.workloads.own.references import NotFound
 from rumpus.workloads.own.tolerant_calls import accepted, call, parameters_of, place_of
 from rumpus.workloads.registry import WORKLOADS
 from tests.workloads.own import outsiders

@@ -1,0 +1,1 @@
+"""What rumpus has, by name: workloads, recipes, faults, mutant servers and models."""
