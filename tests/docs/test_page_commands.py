@@ -31,6 +31,9 @@ def commands(page):
             yield [SOMETHING.get(word, word) for word in words[: min(ends, default=None)]]
 
 
+OURS = [page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "upstream"]
+"""Reports for upstream quote single lines of kazoo as they stand."""
+
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if any(commands(page))]
 
 
@@ -46,7 +49,7 @@ def test_the_commands_of_a_page_are_commands(page, monkeypatch, capsys):
                 pytest.fail(f"rumpus {shlex.join(words)}: {said.err}")
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", OURS, ids=lambda page: page.stem)
 def test_the_code_of_a_page_can_be_read(page):
     for language, code in CODE.findall(page.read_text(encoding="utf-8")):
         if language == "python" and not SIGNATURE.match(code):
