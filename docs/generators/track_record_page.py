@@ -17,7 +17,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 def with_record(page: str, record: TrackRecord) -> str:
     """The page with its tables up to date; raises as ``marked_page.with_part``."""
-    return with_part(page, MARK, in_markdown(record))
+    tables = in_markdown(record).replace("](upstream/", "](../upstream/")
+    return with_part(page, MARK, tables)
 
 
 def with_summary(readme: str, record: TrackRecord) -> str:

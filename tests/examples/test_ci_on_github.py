@@ -101,7 +101,7 @@ def test_one_night_at_a_time_and_the_last_push_of_a_pull_request(machine):
 @pytest.mark.parametrize(
     ("event", "contexts", "installed"),
     [
-        ("schedule", {}, "rumpus"),
+        ("schedule", {}, "rumpus[docker]"),
         ("schedule", {"vars": {"RUMPUS_REQUIREMENT": "rumpus==1"}}, "rumpus==1"),
         (
             "workflow_dispatch",

@@ -39,7 +39,7 @@ class TestGitlab:
         done, after, job = self.perform(machine, "rumpus-night", NIGHT=str(code))
         assert done.returncode == code
         assert machine.nights == ["rumpus nightly --budget 30m --output runs/night"]
-        assert machine.installed == ["rumpus"]
+        assert machine.installed == ["rumpus[docker]"]
         assert after.stdout.startswith("# ")
         assert job["cache"]["when"] == job["artifacts"]["when"] == "always"
         (store,) = job["cache"]["paths"]
