@@ -41,6 +41,7 @@ test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
 		tests/docs/test_claims.py tests/docs/test_printed_commands.py \
+		tests/docs/test_tutorial.py tests/docs/test_anomalies_page.py \
 		tests/rumpus/test_other_kazoo.py tests/rumpus/commands/test_run_command.py \
 		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py tests/workloads/own \
 		tests/simulation/differential tests/conformance tests/rumpus/test_other_systems.py \
@@ -71,9 +72,11 @@ bench: setup
 docs: $(VENV)/ready
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/site-trees docs build/site
 
-# The picture of a report in the README; needs chromium or chrome. Look at it before a commit.
+# The pictures of reports in the README and on the site; needs chromium or chrome. Look at them before
+# a commit.
 report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
+	$(BIN)/python -m docs.generators.case_picture docs/images/finding-16.png
 
 # What an index takes, in dist/. DIST_FLAGS="--home https://..." says where the repository can be read.
 dist: $(VENV)/ready

@@ -11,7 +11,7 @@ from typing import Final
 from docs.generators.marked_page import table_row, with_part
 from rumpus.harness.ensemble import Capability
 from rumpus.harness.simulated.ensemble import OFFERED
-from rumpus.nemesis.registry import FAULTS
+from rumpus.nemesis.registry import FAULTS, SOUND
 
 MARK = "faults"
 
@@ -35,7 +35,9 @@ def with_faults(page: str) -> str:
             servers = "real"
         usual = "yes" if fault.usual else "no"
         rows.append((f"`{kind}`", fault.works_on, fault.summary, servers, usual))
-    return with_part(page, MARK, "".join(f"{table_row(row)}\n" for row in rows))
+    named = ", ".join(f"`{kind}`" for kind in FAULTS if kind not in SOUND)
+    table = "".join(f"{table_row(row)}\n" for row in rows)
+    return with_part(page, MARK, f"{table}\nNot among `--nemesis all`, to be named: {named}.\n")
 
 
 def main(folder: Path) -> None:

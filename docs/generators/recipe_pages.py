@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.generators.marked_page import table_row, with_part
-from rumpus.checker.check import all_kinds
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.workloads.framework.workload import Workload
@@ -67,14 +66,9 @@ def _wakeups(most: int) -> str:
 
 
 def _anomalies(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
-    prevented = {kind for recipe in recipes.values() for kind in recipe.promises.prevents}
-    yield "| anomaly | meaning |"
-    yield "|---|---|"
-    yield from (
-        table_row((f"`{name}`", kind.meaning))
-        for name, kind in sorted(all_kinds().items())
-        if name in prevented
-    )
+    prevented = sorted({kind for recipe in recipes.values() for kind in recipe.promises.prevents})
+    links = ", ".join(f"[`{kind}`](../reference/anomalies.md#{kind})" for kind in prevented)
+    yield f"What these anomalies mean, and what to do: {links}."
 
 
 def _mutants(mutants: dict[str, CatalogueEntry[Recipe]]) -> Iterator[str]:

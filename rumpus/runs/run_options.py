@@ -204,9 +204,9 @@ class RunOptions:
         str,
         Option(
             words=f"how clients use the recipe: {', '.join(Usage.__struct_fields__)} "
-            "(docs/explanation/swarm.md; default: as the workload's script says)",
+            "(docs/reference/plans-and-usage.md; default: as the workload's script says)",
             in_python="how clients use the recipe, `name=value` separated by commas "
-            "(docs/explanation/swarm.md)",
+            "(docs/reference/plans-and-usage.md)",
             values=_Usage(),
             metavar="NAME=VALUE,...",
             needs={"python": ""},

@@ -31,11 +31,11 @@ def test_it_imports_nothing_but_the_public_api(folder):
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_it_is_explained_and_the_readme_leads_to_it(folder):
+def test_it_is_explained_and_the_site_leads_to_it(folder):
     page = EXAMPLES / folder / "README.md"
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
-    assert f"(examples/{folder})" in (ROOT / "README.md").read_text()
+    assert f"(../../examples/{folder})" in (ROOT / "docs" / "how-to" / "index.md").read_text()
 
 
 @pytest.mark.parametrize("program", sorted((EXAMPLES / "pypi").glob("test_*.py")), ids=str)
