@@ -199,6 +199,7 @@ def perform_simulated(
                 step = guards.lend(step)
                 status = Status() if status is None else status
                 status.origin = ORIGIN
+                status.virtual = True
                 main = partial(
                     _perform_in,
                     control,
