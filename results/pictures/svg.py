@@ -130,20 +130,20 @@ class TimeScale:
     before: int = 0
     after: int = 0
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The earliest time that is drawn."""
         return self.start - self.before
 
-    @property
+    @cached_property
     def last(self) -> int:
         """The latest time that is drawn."""
         return self.end + self.after
 
     def x(self, time: int) -> float:
         """The x coordinate of a time; times that are not drawn are moved to the edge."""
-        share = (min(max(time, self.first), self.last) - self.start) / self.length
-        return self.left + share * (self.right - self.left)
+        time = self.first if time < self.first else min(time, self.last)
+        return self.left + (time - self.start) / self.length * (self.right - self.left)
 
     @cached_property
     def length(self) -> int:

@@ -242,6 +242,19 @@
     if (svg) { tools(new Picture(svg), box); }
   });
 
+  // On a narrow screen a wide picture is scrolled to the anomaly that it is about.
+  function reveal(box) {
+    const mark = box.querySelector(".marked-violation, .marked-hazard");
+    if (!mark || box.scrollWidth <= box.clientWidth) { return; }
+    const [outer, inner] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+    box.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+  }
+  for (const box of document.querySelectorAll(".picture.scrolled")) {
+    reveal(box);
+    const folded = box.closest("details");
+    if (folded) { folded.addEventListener("toggle", () => reveal(box), { once: true }); }
+  }
+
   // Keys: / searches, n and p go along the story.
   const lines = [...document.querySelectorAll(".story li")];
   let current = -1;
