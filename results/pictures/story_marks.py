@@ -33,14 +33,17 @@ def draw_marks(
         y: the upper end of the numbers.
         below: how far the lines reach below the numbers.
     """
-    seen = [mark for mark in marks if scale.start <= mark.time <= scale.end]
+    drawn = [mark for mark in marks if scale.first <= mark.time <= scale.last]
     step = 2 * _RADIUS + 1
-    last = scale.left - step
+    last = float("-inf")
     parts = []
-    for place, mark in enumerate(seen):
+    for place, mark in enumerate(drawn):
         x = scale.x(mark.time)
-        still_to_come = len(seen) - 1 - place
-        center = min(max(x, last + step), scale.right - _RADIUS - step * still_to_come)
+        center = max(x, last + step)
+        if scale.start <= mark.time <= scale.end:
+            still_to_come = sum(later.time <= scale.end for later in drawn[place + 1 :])
+            center = max(center, scale.left + _RADIUS)
+            center = min(center, scale.right - _RADIUS - step * still_to_come)
         last = center
         foot = y + 2 * _RADIUS
         parts += [
@@ -54,4 +57,4 @@ def draw_marks(
                 f"line-{mark.number}",
             ),
         ]
-    return parts, HEIGHT if seen else 0
+    return parts, HEIGHT if drawn else 0

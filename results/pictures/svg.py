@@ -49,6 +49,14 @@ def group(parts: Iterable[str], style: str, **data: float) -> str:
     return f'<g class="{escape(style)}"{said}>{"".join(parts)}</g>'
 
 
+def clipped(parts: Iterable[str], scale: "TimeScale", top: float, bottom: float) -> str:
+    """Elements that move with the time axis, cut at its edges."""
+    width, height = scale.right - scale.left, bottom - top
+    box = f"{_n(scale.left)} {_n(top)} {_n(width)} {_n(height)}"
+    place = f'x="{_n(scale.left)}" y="{_n(top)}" width="{_n(width)}" height="{_n(height)}"'
+    return f'<svg {place} viewBox="{box}">{group(parts, "moving")}</svg>'
+
+
 def link(parts: Iterable[str], fragment: str) -> str:
     """Elements that lead to another part of the same page."""
     return f'<a href="#{escape(fragment)}">{"".join(parts)}</a>'
@@ -110,6 +118,8 @@ class TimeScale:
         origin: the time that is called 0 s.
         left: x coordinate of the left edge.
         right: x coordinate of the right edge.
+        before: nanoseconds left of the left edge that are drawn too, for readers who move there.
+        after: as ``before``, right of the right edge.
     """
 
     start: int
@@ -117,11 +127,23 @@ class TimeScale:
     origin: int
     left: float = 128
     right: float = WIDTH - 8
+    before: int = 0
+    after: int = 0
+
+    @cached_property
+    def first(self) -> int:
+        """The earliest time that is drawn."""
+        return self.start - self.before
+
+    @cached_property
+    def last(self) -> int:
+        """The latest time that is drawn."""
+        return self.end + self.after
 
     def x(self, time: int) -> float:
-        """The x coordinate of a time; times outside the stretch are moved to its edge."""
-        share = (min(max(time, self.start), self.end) - self.start) / self.length
-        return self.left + share * (self.right - self.left)
+        """The x coordinate of a time; times that are not drawn are moved to the edge."""
+        time = self.first if time < self.first else min(time, self.last)
+        return self.left + (time - self.start) / self.length * (self.right - self.left)
 
     @cached_property
     def length(self) -> int:
@@ -142,6 +164,8 @@ class TimeScale:
         return {
             "left": self.left,
             "right": self.right,
+            "first": self.x(self.first),
+            "last": self.x(self.last),
             "start": (self.start - self.origin) / 1e9,
             "end": (self.end - self.origin) / 1e9,
         }

@@ -13,6 +13,7 @@ from rumpus.results.pictures.svg import (
     NARROW_WIDTH,
     WIDTH,
     TimeScale,
+    clipped,
     group,
     path,
     picture,
@@ -44,6 +45,7 @@ def draw_timeline(
     marks: Sequence[Mark] = (),
     clients: Collection[int] = (),
     narrow: bool = False,
+    beyond: int = 0,
 ) -> DrawnTimeline:
     """Draw a stretch of a run.
 
@@ -57,13 +59,17 @@ def draw_timeline(
         marks: numbered moments of a story, in order of time.
         clients: those that are drawn; all if empty.
         narrow: whether it is for a telephone.
+        beyond: nanoseconds on each side that are drawn too, where readers see them only if they
+            move the picture.
     """
-    scale = TimeScale(start, end, lanes.start)
+    before, after = min(beyond, start - lanes.start), min(beyond, lanes.end - end)
+    scale = TimeScale(start, end, lanes.start, before=max(before, 0), after=max(after, 0))
     if narrow:
         scale = TimeScale(start, end, lanes.start, left=66, right=NARROW_WIDTH - 4)
     shown = _shown(lanes, clients, highlight)
     labels, top = fault_labels(lanes, scale)
     still, moving, y, thinned = _heading(lanes, scale, top, shown, marks)
+    heading = y
     parts: list[str] = []
     for client in shown:
         theirs = [mark for mark in marks if mark.client == client]
@@ -77,8 +83,9 @@ def draw_timeline(
         x = scale.x(highlight.start)
         style = "marked-violation" if highlight.promised else "marked-hazard"
         bands.append(rect(x, top, max(scale.x(highlight.end) - x, 1.5), bottom - top, style))
-    under = [group(bands, "moving under"), group(time_axis(scale, top, bottom), "ticks")]
-    over = [*still, group([*labels, *moving], "moving"), *parts]
+    bands = [group(bands, "under")]
+    under = [clipped(bands, scale, top, bottom), group(time_axis(scale, top, bottom), "ticks")]
+    over = [*still, clipped([*labels, *moving], scale, 0, heading), *parts]
     width = NARROW_WIDTH if narrow else WIDTH
     data = {**scale.data, "top": top, "bottom": bottom}
     page = [*under, *over]
@@ -101,12 +108,12 @@ def _heading(
     moving: list[str] = []
     edge = scale.left - 6
     thinned = 0
-    anomalies = [a for a in lanes.anomalies if a.end and a.end >= scale.start]
-    if anomalies := [a for a in anomalies if a.start <= scale.end]:
+    anomalies = [a for a in lanes.anomalies if a.end and a.end >= scale.first]
+    if anomalies := [a for a in anomalies if a.start <= scale.last]:
         still.append(text(edge, y + 9, "anomalies", "rowname", anchor="end"))
         moving += _anomaly_marks(anomalies, scale, y, lanes)
         y += ROW + 4
-    if leaders := list(lanes.leaders.between(scale.start, scale.end)):
+    if leaders := list(lanes.leaders.between(scale.first, scale.last)):
         drawn, thinned = draw_row(leaders, scale, y, ROW + 3)
         name = "server that leads" if scale.right > WIDTH / 2 else "leader"
         still.append(text(edge, y + 10, name, "rowname", anchor="end"))
@@ -123,7 +130,7 @@ def _heading(
 def fault_bands(lanes: Lanes, scale: TimeScale, top: float, bottom: float) -> list[str]:
     """Shaded bands: light while a fault is injected or healed, darker while it is in force."""
     parts = []
-    for fault, end in _faults_within(lanes, scale):
+    for fault, end in _faults_within(lanes, scale.first, scale.last):
         left, right = scale.x(fault.begun), scale.x(end)
         label = fault_label(fault)
         title = f"{label}: {fault.detail}" if fault.detail else label
@@ -139,7 +146,7 @@ def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
     """Names of the faults above their bands, in up to four rows, and the height of the rows."""
     ends: list[float] = []
     parts = []
-    faults = _faults_within(lanes, scale)
+    faults = _faults_within(lanes, scale.start, scale.end)
     if len(faults) > _MANY_FAULTS:
         words = f"{len(faults)} faults: rest the pointer on a band to read its name"
         return [text(scale.left, 11, words, "fault")], 18.0
@@ -149,7 +156,7 @@ def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
         most = int((scale.right - scale.left) * share / _BOLD_LETTER)
         label = label if len(label) <= most else label[: most - 1] + "…"
         width = len(label) * _BOLD_LETTER
-        x = min(scale.x(fault.begun), scale.right - width)
+        x = min(max(scale.x(fault.begun), scale.left), scale.right - width)
         row = next((row for row, end in enumerate(ends) if end + 6 < x), len(ends))
         if row == 4:
             continue  # its name is in the band's tooltip and in the table
@@ -158,10 +165,10 @@ def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
     return parts, 13.0 * len(ends) + 5
 
 
-def _faults_within(lanes: Lanes, scale: TimeScale) -> list[tuple[FaultWindow, int]]:
-    """The faults that touch the stretch, each with its end."""
+def _faults_within(lanes: Lanes, start: int, end: int) -> list[tuple[FaultWindow, int]]:
+    """The faults that touch a stretch, each with its end."""
     ends = [(fault, lanes.fault_end(fault)) for fault in lanes.faults]
-    return [(fault, end) for fault, end in ends if end >= scale.start and fault.begun <= scale.end]
+    return [(fault, over) for fault, over in ends if over >= start and fault.begun <= end]
 
 
 def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, lanes: Lanes) -> list[str]:

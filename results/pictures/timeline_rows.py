@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rumpus.results.pictures.lanes import OVERLAYS, ROWS, Lanes, Span
 from rumpus.results.pictures.story_marks import Mark, draw_marks
-from rumpus.results.pictures.svg import WIDTH, TimeScale, group, line, path, rect, text
+from rumpus.results.pictures.svg import WIDTH, TimeScale, clipped, group, line, path, rect, text
 
 NARROW = 3.0
 """Spans narrower than this, in units of width, are drawn together, as density."""
@@ -65,20 +65,21 @@ def draw_client(
     for number, row in enumerate(rows):
         row_y = top + number * (ROW + 1)
         still.append(text(edge, row_y + 8, ROWS[row], "rowname", anchor="end"))
-        spans = lanes.row(client, row).between(scale.start, scale.end)
+        spans = lanes.row(client, row).between(scale.first, scale.last)
         drawn, thin = draw_row(spans, scale, row_y, ROW)
         thinned += thin
         if row == "belief":
             drawn += _acts(lanes, client, scale, row_y)
         moving.append(group(drawn, f"k-{row}"))
     for row in OVERLAYS:
-        for span in lanes.row(client, row).between(scale.start, scale.end):
+        for span in lanes.row(client, row).between(scale.first, scale.last):
             x = scale.x(span.start)
             width = max(scale.x(span.end) - x, 1)
             moving.append(rect(x, top - 2, width, height + 3, span.style, span.title()))
             if width > 40:
-                moving.append(text(x + width - 3, top + 8, span.label, "state", anchor="end"))
-    whole = [*still, group([*moving, *numbers], "moving")]
+                end = min(x + width, scale.right) if x < scale.right else x + width
+                moving.append(text(end - 3, top + 8, span.label, "state", anchor="end"))
+    whole = [*still, clipped([*moving, *numbers], scale, y - GAP / 2, top + height + 2)]
     return Drawn(
         [group(whole, "of-client", client=client, height=GAP + above + height)],
         above + height,
@@ -88,7 +89,7 @@ def draw_client(
 
 def _acts(lanes: Lanes, client: int, scale: TimeScale, y: float) -> list[str]:
     """A client's actions on the protected resource; none if there are more than ``_MOST_ACTS``."""
-    acts = lanes.acts_between(client, scale.start, scale.end)
+    acts = lanes.acts_between(client, scale.first, scale.last)
     parts = []
     for act in acts if len(acts) <= _MOST_ACTS else []:
         value = act.value
@@ -116,8 +117,9 @@ def draw_row(
             _add_share(narrow.setdefault(span.style, {}), left, right)
             continue
         parts.append(rect(left, y, right - left, height, span.style, span.title()))
-        if span.label and len(span.label) * _LETTER + 6 < right - left:
-            parts.append(text(left + 3, y + height / 2 + 3.5, span.label, "inside"))
+        begin = max(left, scale.left) if right > scale.left else left
+        if span.label and len(span.label) * _LETTER + 6 < right - begin:
+            parts.append(text(begin + 3, y + height / 2 + 3.5, span.label, "inside"))
     # Rare and important spans are drawn last, so that nothing covers them.
     for style in sorted(narrow, key=lambda style: style in _ALWAYS_SEEN):
         parts += _density(style, narrow[style], y, height)

@@ -51,6 +51,7 @@ class Drawing:
         marks: Sequence[Mark] = (),
         clients: Collection[int] = (),
         narrow: bool = False,
+        beyond: int = 0,
     ) -> Markup | None:
         """A stretch of the run, cut at its ends; arguments as for ``draw_timeline``."""
         thinned = 0
@@ -66,6 +67,7 @@ class Drawing:
                 marks=marks,
                 clients=clients,
                 narrow=narrow,
+                beyond=beyond,
             )
             return svg
 

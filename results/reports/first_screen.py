@@ -25,6 +25,9 @@ from rumpus.results.wording import counted
 MOST_CLIENTS: Final = 4
 """How many clients the picture shows, so that it ends on the first screen."""
 
+_BEYOND: Final = 2
+"""How many times its length a picture can be moved to either side."""
+
 _MOST_REASONS: Final = 3
 
 
@@ -140,7 +143,14 @@ def _draw(
 
     def moment(*, narrow: bool) -> Markup | None:
         return drawing.timeline(
-            start, end, description, anomaly, marks=marks, clients=clients, narrow=narrow
+            start,
+            end,
+            description,
+            anomaly,
+            marks=marks,
+            clients=clients,
+            narrow=narrow,
+            beyond=0 if narrow else _BEYOND * (end - start),
         )
 
     screen.wide, screen.narrow = moment(narrow=False), moment(narrow=True)

@@ -32,13 +32,15 @@
 
   // A picture whose time axis goes from `start` to `end` seconds between two x coordinates.
   class Picture {
-    constructor(svg, number) {
+    constructor(svg) {
       const data = svg.dataset;
       this.svg = svg;
       this.left = +data.left;
       this.right = +data.right;
       this.start = +data.start;
       this.end = +data.end;
+      this.first = +data.first;
+      this.last = +data.last;
       this.zoom = 1;
       this.shift = 0;
       this.hidden = new Set();
@@ -50,25 +52,7 @@
       this.ticks = svg.querySelector("g.ticks");
       this.stiff = this.moving.flatMap((group) =>
         [...group.querySelectorAll("text, circle, path:not([class*=' d'])")].map((each) => [each, anchor(each), bar(each)]));
-      this.clip(`clip-${number}`);
       this.listen();
-    }
-
-    clip(name) {
-      const clip = document.createElementNS(SVG, "clipPath");
-      const area = document.createElementNS(SVG, "rect");
-      clip.id = name;
-      for (const [key, value] of Object.entries({ x: this.left, y: -9, width: this.right - this.left, height: this.height + 9 })) {
-        area.setAttribute(key, value);
-      }
-      clip.append(area);
-      this.svg.prepend(clip);
-      for (const group of this.moving) {
-        const outer = document.createElementNS(SVG, "g");
-        outer.setAttribute("clip-path", `url(#${name})`);
-        group.replaceWith(outer);
-        outer.append(group);
-      }
     }
 
     listen() {
@@ -104,22 +88,23 @@
 
     magnify(factor, about) {
       const x = about === undefined ? (this.left + this.right) / 2 : about;
-      const zoom = Math.min(Math.max(this.zoom * factor, 1), 400);
+      const zoom = Math.min(Math.max(this.zoom * factor, (this.right - this.left) / (this.last - this.first)), 400);
       this.shift = x - (x - this.shift) * (zoom / this.zoom);
       this.zoom = zoom;
       this.move(0);
     }
 
     move(by) {
-      const least = this.right - this.right * this.zoom;
-      const most = this.left - this.left * this.zoom;
+      const least = this.right - this.last * this.zoom;
+      const most = this.left - this.first * this.zoom;
       this.shift = Math.min(Math.max(this.shift + by, least), most);
       this.draw();
     }
 
     reset() {
       this.zoom = 1;
-      this.move(0);
+      this.shift = 0;
+      this.draw();
     }
 
     draw() {
@@ -192,7 +177,7 @@
     button("\u2212", "wider (-)", bar, () => picture.magnify(1 / 1.5));
     button("\u25c2", "earlier (arrow left, or drag)", bar, () => picture.move(120));
     button("\u25b8", "later (arrow right, or drag)", bar, () => picture.move(-120));
-    button("\u21ba", "all of it (0)", bar, () => picture.reset());
+    button("\u21ba", "as at first (0)", bar, () => picture.reset());
     make("span", "", bar).className = "gap";
     for (const { dataset } of picture.clients.length > 1 ? picture.clients : []) {
       toggle(`c${dataset.client}`, `show client ${dataset.client}`, bar, (on) => picture.show(dataset.client, on));
@@ -252,10 +237,23 @@
     const link = event.target.closest("a[href^='#record-']");
     if (link && found) { found.clear(); }
   });
-  [...document.querySelectorAll(".picture.moving")].forEach((box, number) => {
+  [...document.querySelectorAll(".picture.moving")].forEach((box) => {
     const svg = box.querySelector("svg");
-    if (svg) { tools(new Picture(svg, number), box); }
+    if (svg) { tools(new Picture(svg), box); }
   });
+
+  // On a narrow screen a wide picture is scrolled to the anomaly that it is about.
+  function reveal(box) {
+    const mark = box.querySelector(".marked-violation, .marked-hazard");
+    if (!mark || box.scrollWidth <= box.clientWidth) { return; }
+    const [outer, inner] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+    box.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+  }
+  for (const box of document.querySelectorAll(".picture.scrolled")) {
+    reveal(box);
+    const folded = box.closest("details");
+    if (folded) { folded.addEventListener("toggle", () => reveal(box), { once: true }); }
+  }
 
   // Keys: / searches, n and p go along the story.
   const lines = [...document.querySelectorAll(".story li")];

@@ -77,6 +77,7 @@ def render_report(
         remarks=remarks(verdict, history),
         duration=seconds(history.end - history.start),
         screen=screen,
+        held=any(row in ("belief", "grant") for _, row in drawing.lanes.rows),
         violations=[group for group in groups if group.promised],
         hazards=[group for group in groups if not group.promised],
         kept={kind: verdict.meaning(kind) for kind in sorted(record.promises.prevents)},

@@ -50,3 +50,23 @@ def test_a_narrow_picture_has_the_same_numbers_and_rows(sample):
         assert groups == ["0", "2"]
         places = [float(each.get("x", 0)) for each in root.iter() if each.tag != "svg"]
         assert max(places) <= width
+
+
+def test_what_is_beyond_the_edges_is_drawn_outside_of_them(sample):
+    lanes = lanes_of(sample.timeline, sample.history.operations(), sample.verdict)
+    split = sample.verdict.anomalies[0]
+    length = split.end - split.start
+
+    def edges(beyond):
+        drawn = draw_timeline(lanes, split.start, split.end, "it", beyond=beyond)
+        root = ET.fromstring(drawn.svg)
+        left = [float(each.get("x")) for each in root.iter("rect")]
+        right = [float(each.get("x")) + float(each.get("width")) for each in root.iter("rect")]
+        assert (float(root.get("data-first")), float(root.get("data-last"))) == (
+            128 - 964 * beyond / length,
+            1092 + 964 * beyond / length,
+        )
+        return min(left), max(right)
+
+    assert edges(0) == (128, 1092)
+    assert edges(length) == (128 - 964, 1092 + 964)
