@@ -71,11 +71,16 @@ class Sink(Protocol):
 
 
 class Progress(msgspec.Struct):
-    """Counters for a display. ``faults``: id -> kind and targets of each fault in force."""
+    """Counters for a display.
+
+    ``time`` is that of the last record, in ns on the run's clock. ``faults``: id -> kind and
+    targets of each fault in force.
+    """
 
     ok: int = 0
     fail: int = 0
     info: int = 0
+    time: int = 0
     faults: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -438,6 +443,7 @@ class Driver:
 
     def _append(self, op: Op) -> None:
         """Append a record to the history; the interpreter is told of clients' operations."""
+        self.progress.time = op.time
         if isinstance(op.process, int):
             if op.type != "invoke":
                 setattr(self.progress, op.type, getattr(self.progress, op.type) + 1)

@@ -109,6 +109,12 @@ class Status:
     step: str = "begins"
     progress: Progress = field(default_factory=Progress)
     leader: str | None = None
+    holder: Callable[[], int | None] = lambda: None
+    """The client that holds what was granted last; None if none does."""
+    load: tuple[int, int] | None = None
+    """When the load began and will end, in ns on the run's clock; None before it begins."""
+    virtual: bool = False
+    """Whether the run's clock is that of a simulation, which may be faster or slower."""
     library: str | None = None
     """The version of the client library that clients have loaded; None before they are open."""
     origin: int = 0
@@ -197,6 +203,7 @@ def perform(
         )
         stack.callback(driver.close)
         status.progress = driver.progress
+        status.holder = roles.holder
         stack.callback(pool.stop)
         if run.test:
             driver.record("control", "test", run.test)
@@ -222,6 +229,7 @@ def _drive(
 ) -> None:
     """The load, the healing and the final phase; then what passed on the links."""
     began = driver.now()
+    status.load = (began, began + int(run.time_limit * 1e9))
     faults = Timetable(_actions(run, breaker, began))
     if branch is not None:
         driver.branch = partial(_branched, branch, run, breaker, faults, began)

@@ -1,11 +1,15 @@
 """One entry of a fault plan as data, and the error for what is wrong with a plan."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from rumpus.checker.nearest_name import nearest
 from rumpus.nemesis.targets import Targets
+
+_FEW: Final = 8
+"""So many names are always named, whichever is meant."""
 
 
 class PlanError(ValueError):
@@ -38,7 +42,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def one_of(field: str, value: Any, allowed: Sequence[str]) -> None:
     """Raise PlanError unless a field has one of the values allowed."""
     if value not in allowed:
-        raise PlanError(f'field "{field}" is "{value}"; allowed are {", ".join(allowed)}')
+        near = nearest(str(value), allowed) if len(allowed) > _FEW else None
+        hint = f"did you mean {near}?" if near else f"allowed are {', '.join(allowed)}"
+        raise PlanError(f'field "{field}" is "{value}"; {hint}')
 
 
 def check_names(field: str, names: Sequence[str], allowed: Sequence[str]) -> None:

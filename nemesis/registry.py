@@ -7,6 +7,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, get_args
 
+from rumpus.checker.nearest_name import meant
 from rumpus.checker.timeline.faults import OUTSIDE
 from rumpus.checker.timeline.timeline import Effect
 from rumpus.harness.ensemble import Availability, Capability, Ensemble, EnvironmentRefusal
@@ -118,9 +119,7 @@ def known_kinds(kinds: Iterable[str]) -> list[str]:
     """
     given = sorted(set(kinds))
     if unknown := [kind for kind in given if kind not in FAULTS]:
-        raise PlanError(
-            f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAULTS)}"
-        )
+        raise PlanError(f"unknown fault {unknown[0]!r}; {meant(unknown[0], FAULTS)}")
     return given
 
 

@@ -14,6 +14,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from rumpus.checker.nearest_name import meant
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Turn
@@ -187,7 +188,7 @@ def swarm_plan(
         PlanError: an unknown kind or profile, or no time for any fault.
     """
     if profile not in PROFILES:
-        raise PlanError(f"unknown profile {profile!r}; there are {', '.join(PROFILES)}")
+        raise PlanError(f"unknown profile {profile!r}; {meant(profile, PROFILES)}")
     pool = known_kinds(kinds)
     if not pool:
         return FaultPlan(version=VERSION, seed=seed)

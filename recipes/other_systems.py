@@ -52,8 +52,8 @@ class OtherSystemEntry:
         if not self.library or find_spec(self.library) is not None:
             return ""
         return (
-            f"needs {self.library} to speak to {self.system}: install "
-            f"rumpus[{self.extra or self.library}]"
+            f"needs the Python package {self.library}: pip install "
+            f"'rumpus[{self.extra or self.library}]'"
         )
 
     def load(self) -> type[Any]:

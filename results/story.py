@@ -28,6 +28,7 @@ from rumpus.checker.timeline.changes import SLACK_NS, Change
 from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
+from rumpus.results.wording import SEQUENCE, znode_name
 
 BEFORE_NS: Final = 3_000_000_000
 """How long before an anomaly, and before its znodes were made, the story begins."""
@@ -83,17 +84,25 @@ _HOW: Final = {
 _PATH: Final = re.compile(r"/[^\s,;:'\"()\[\]]+")
 _SESSION: Final = re.compile(r"session (0x[0-9a-f]+)")
 _ZXID: Final = re.compile(r"zxid 0x([0-9a-f]+)")
-_SEQUENCE: Final = re.compile(r"(\d{10})$")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _CLIENT: Final = re.compile(r"c\d+")
 _LEAST_WORD: Final = 2
 """Letters of a word that may name a znode: shorter ones are in too many names."""
 
 
-class _Event(NamedTuple):
+class StoryLine(NamedTuple):
+    """One line of a story.
+
+    ``rank`` says how much it matters, 0 most. ``record`` is the index of the record that shows it,
+    of a change of a znode that of the call in which it was made; None if the history has none.
+    ``client`` is whose it is; None for what faults and servers did.
+    """
+
     time: int
     rank: int
     words: str
+    record: int | None = None
+    client: int | None = None
 
 
 def story(timeline: Timeline, verdict: Verdict) -> list[str]:
@@ -113,14 +122,24 @@ def story(timeline: Timeline, verdict: Verdict) -> list[str]:
 
 def story_of(timeline: Timeline, anomaly: Anomaly) -> list[str]:
     """What an anomaly is, and what led to it, in at most ``MOST_LINES`` lines more."""
-    teller = _Teller(timeline, anomaly)
-    near = sorted(set(teller.events()), key=lambda each: (each.rank, teller.distance(each.time)))
-    chosen = sorted(near[:MOST_LINES])
     origin = timeline.history.start
     return [
         f"{anomaly.kind}: {anomaly.description}",
-        *(f"{(each.time - origin) / 1e9:9.3f} s  {each.words}" for each in chosen),
+        *(
+            f"{(each.time - origin) / 1e9:9.3f} s  {each.words}"
+            for each in story_lines(timeline, anomaly)
+        ),
     ]
+
+
+def story_lines(timeline: Timeline, anomaly: Anomaly) -> list[StoryLine]:
+    """What led to an anomaly, in order of time: at most ``MOST_LINES`` lines, no two the same."""
+    teller = _Teller(timeline, anomaly)
+    told = {each[:3]: each for each in sorted(teller.events(), key=lambda each: each[:3])}
+    near = sorted(
+        told.values(), key=lambda each: (each.rank, teller.distance(each.time), *each[:3])
+    )
+    return sorted(near[:MOST_LINES], key=lambda each: each[:3])
 
 
 class _Teller:
@@ -158,7 +177,7 @@ class _Teller:
         """How far a time is from the anomaly's beginning or end."""
         return min(abs(time - self._start), abs(time - self._until))
 
-    def events(self) -> Iterator[_Event]:
+    def events(self) -> Iterator[StoryLine]:
         """Everything that belongs to the anomaly, in any order."""
         changes = sorted(
             map(self._of_change, self._changes),
@@ -168,11 +187,11 @@ class _Teller:
             yield each._replace(rank=each.rank + 2 * (number >= MOST_CHANGES))
         for call in self._calls:
             if len(self._calls) > MOST_CALLS:
-                yield self._in_short(call)
+                yield self._inznode_name(call)
             else:
                 yield from self._of_call(call)
         for call in self._related:
-            yield self._in_short(call)
+            yield self._inznode_name(call)
         yield from self._of_watches()
         yield from self._of_clients()
         yield from self._of_sessions()
@@ -286,13 +305,13 @@ class _Teller:
             path
             for path, changes in self._timeline.znodes.items()
             for made, gone in _lives(changes)
-            if (made.owner is not None or _SEQUENCE.search(path))
+            if (made.owner is not None or SEQUENCE.search(path))
             and made.time <= until
             and (gone is None or gone.time >= time - BEFORE_NS // 3)
         }
 
-    def _of_change(self, change: Change) -> _Event:
-        name = _short(change.path)
+    def _of_change(self, change: Change) -> StoryLine:
+        name = znode_name(change.path)
         kind = "ephemeral node" if change.owner is not None else "node"
         who = f"session {change.session}" if change.client is None else f"c{change.client}"
         data = "" if not change.data else f" {change.data[:40]!r}"
@@ -304,36 +323,40 @@ class _Teller:
         else:
             rank = 0 if strange else 2 if change.how in ("created", "written") else 1
         if change.how in ("reaped", "unlogged"):
-            return _Event(change.time, 0, f"servers: node {what}")
+            return StoryLine(change.time, 0, f"servers: node {what}")
         call = change.call
         inside = "" if call is None else f", in its {call.invoke.f}"
-        return _Event(change.time, rank, f"{who} {what}{inside}")
+        record = None if call is None else call.invoke.index
+        return StoryLine(change.time, rank, f"{who} {what}{inside}", record, change.client)
 
-    def _of_call(self, call: Operation) -> Iterator[_Event]:
+    def _of_call(self, call: Operation) -> Iterator[StoryLine]:
         invoke, done = call
-        who = f"c{self._timeline.history.caller(call)}"
-        yield _Event(invoke.time, 2, f"{who} calls {invoke.f}{_value(invoke)}")
+        client = self._timeline.history.caller(call)
+        words = f"c{client} calls {invoke.f}{_value(invoke)}"
+        yield StoryLine(invoke.time, 2, words, invoke.index, client)
         if done is not None:
             error = f" ({done.error})" if done.error else ""
-            yield _Event(done.time, 1, f"{who} {invoke.f}: {done.type}{_value(done)}{error}")
+            words = f"c{client} {invoke.f}: {done.type}{_value(done)}{error}"
+            yield StoryLine(done.time, 1, words, done.index, client)
 
-    def _in_short(self, call: Operation) -> _Event:
+    def _inznode_name(self, call: Operation) -> StoryLine:
         invoke, done = call
-        who = f"c{self._timeline.history.caller(call)}"
+        client = self._timeline.history.caller(call)
         answer = "" if done is None else _value(done)
-        words = f"{who} calls {invoke.f}{_value(invoke)}: {call.outcome}{answer}"
-        return _Event(invoke.time, 1, words)
+        words = f"c{client} calls {invoke.f}{_value(invoke)}: {call.outcome}{answer}"
+        return StoryLine(invoke.time, 1, words, invoke.index, client)
 
-    def _of_watches(self) -> Iterator[_Event]:
+    def _of_watches(self) -> Iterator[StoryLine]:
         paths = {each.path for each in self._changes}
         for op in self._timeline.history.events("link", "watch"):
             value = op.value
             near = self._since <= op.time <= self._until
             if near and value["path"] in paths and value["client"] in self._clients:
-                told = f"{_short(value['path'])} {value['event']}"
-                yield _Event(op.time, 2, f"c{value['client']} is told: {told}")
+                told = f"{znode_name(value['path'])} {value['event']}"
+                words = f"c{value['client']} is told: {told}"
+                yield StoryLine(op.time, 2, words, op.index, value["client"])
 
-    def _of_clients(self) -> Iterator[_Event]:
+    def _of_clients(self) -> Iterator[StoryLine]:
         cited = set(self._anomaly.ops)
         history = self._timeline.history
         ends = self._ends_of_sessions()
@@ -348,10 +371,12 @@ class _Teller:
                 if op.index in ends:
                     rank = 0
                 line = f", at {op.value['at']}" if op.value.get("at") else ""
-                yield _Event(op.time, rank, f"c{client} {_SAID_OF_SESSIONS[op.f]}{line}")
+                words = f"c{client} {_SAID_OF_SESSIONS[op.f]}{line}"
+                yield StoryLine(op.time, rank, words, op.index, client)
         acts = [op for op in history.events("witness") if op.index in cited]
         for op in (*acts[:1], *acts[-1:]):
-            yield _Event(op.time, 1, f"c{op.value['client']} acts on the resource")
+            client = op.value["client"]
+            yield StoryLine(op.time, 1, f"c{client} acts on the resource", op.index, client)
 
     def _ends_of_sessions(self) -> set[int]:
         """Where the anomaly's clients lost a connection for good, and learned of the end."""
@@ -369,7 +394,7 @@ class _Teller:
                 found |= {op.index, cut.pop(client, op.index)}
         return found
 
-    def _of_sessions(self) -> Iterator[_Event]:
+    def _of_sessions(self) -> Iterator[StoryLine]:
         """Sessions that ended on the servers, and how much later their clients knew."""
         logs = self._timeline.logs
         if logs is None:
@@ -387,9 +412,11 @@ class _Teller:
             if self._since <= time <= self._until:
                 late = (learned.get(life.session, time) - time) / 1e9
                 known = f"; it learns so {late:.1f} s later" if late > 0 else ""
-                yield _Event(time, 1, f"servers: the session of c{client} expires{known}")
+                words = f"servers: the session of c{client} expires{known}"
+                yield StoryLine(time, 1, words, client=client)
 
-    def _of_faults(self) -> Iterator[_Event]:
+    def _of_faults(self) -> Iterator[StoryLine]:
+        records = {op.time: op.index for op in self._timeline.history.events("nemesis")}
         for fault in self._timeline.faults:
             end = self._timeline.end_of(fault)
             if end < self._since or fault.begun > self._until or not self._mattered(fault, end):
@@ -398,9 +425,10 @@ class _Teller:
             how = f" ({fault.how})" if fault.how else ""
             hit = {f"c{client}" for client in self._named_clients}
             rank = 1 if hit.isdisjoint(fault.targets) else 0
-            yield _Event(fault.in_force or fault.begun, rank, f"fault: {name}{how}")
+            began = fault.in_force or fault.begun
+            yield StoryLine(began, rank, f"fault: {name}{how}", records.get(began))
             if fault.ended is not None and fault.ended <= self._until:
-                yield _Event(fault.ended, 3, f"healed: {name}")
+                yield StoryLine(fault.ended, 3, f"healed: {name}", records.get(fault.ended))
 
     def _mattered(self, fault: FaultWindow, end: int) -> bool:
         """Whether a fault hit a client of the story, or a server while one was cut off."""
@@ -468,13 +496,6 @@ def _is_called(path: str, changes: Iterable[Change], words: set[str]) -> bool:
         return True
     texts = (each.data.decode(errors="replace") for each in changes if each.data is not None)
     return any(text in words for text in texts)
-
-
-def _short(path: str) -> str:
-    """A znode's name in a story: its sequence number, or the last part of its path."""
-    last = path.rpartition("/")[2] or path
-    sequence = _SEQUENCE.search(last)
-    return str(int(sequence[1])) if sequence else last
 
 
 def _value(op: Op) -> str:

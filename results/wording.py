@@ -1,7 +1,11 @@
 """A verdict in plain words, the same on the terminal, in the summary and in the report."""
 
+import re
+from typing import Final
+
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Anomaly, Verdict
+from rumpus.recipes.promises import Promises
 
 SYMBOLS = {"valid": "✔", "violation": "✘", "unknown": "?", "inconclusive": "?"}
 """A sign for each outcome."""
@@ -14,6 +18,9 @@ _BROKEN = {
     "recipe": "the recipe broke a promise",
     "servers": "the servers broke a promise of ZooKeeper",
 }
+SEQUENCE: Final = re.compile(r"(\d{10})$")
+"""The end of the name of a sequential znode."""
+
 LITTLE = 0.5
 """A valid run in which the servers served, or clients were connected, for less says so at once."""
 
@@ -32,7 +39,7 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.outcome == "valid":
         hazards = sum(anomaly.kind != "fenced" for anomaly in verdict.anomalies)
-        seen = [f"{_counted(hazards, 'hazard')} seen"] if hazards else []
+        seen = [f"{counted(hazards, 'hazard')} seen"] if hazards else []
         return "; ".join([f"Valid: {_KEPT[verdict.blamed]}", *seen, *_rests_on_little(verdict)])
     if verdict.outcome == "violation":
         if any(anomaly.promised for anomaly in verdict.anomalies):
@@ -80,6 +87,28 @@ def incompleteness(history: History) -> str | None:
     )
 
 
+def promised(promises: Promises) -> list[str]:
+    """What a recipe promises besides the kinds of anomaly that never happen, in sentences."""
+    wakeups, delay = promises.wakeups, promises.lock_delay
+    said = {
+        "Each grant has a token, and a later grant a higher one.": promises.tokens,
+        "The resource checks the tokens.": promises.fenced,
+        "A holder may acquire again.": promises.reentrant,
+        f"A release wakes at most {counted(wakeups or 0, 'waiter')} for each permitted holder.": (
+            wakeups is not None
+        ),
+        f"After a holder's failure nobody is granted it for {delay:g} s.": delay > 0,
+    }
+    return [sentence for sentence, holds in said.items() if holds]
+
+
+def znode_name(path: str) -> str:
+    """A znode's name in a story: its sequence number, or the last part of its path."""
+    last = path.rpartition("/")[2] or path
+    sequence = SEQUENCE.search(last)
+    return str(int(sequence[1])) if sequence else last
+
+
 def seconds(nanoseconds: int, digits: int = 1) -> str:
     """A duration as text: ``12.3 s``."""
     return f"{nanoseconds / 1e9:.{digits}f} s"
@@ -94,5 +123,6 @@ def milliseconds(length: float | None) -> str:
     return f"{length:.2f} ms" if length < 10 else f"{length:.1f} ms"
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 hazard``, ``2 hazards``."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

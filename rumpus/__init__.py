@@ -167,4 +167,7 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES:
         # `__import__` and not `importlib`: a simulated process has its own copies of modules.
         return getattr(__import__(_PLACES[name], fromlist=[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    nearest = __import__("rumpus.checker.nearest_name", fromlist=["nearest"]).nearest
+    near = None if name.startswith("_") else nearest(name, _PLACES)
+    hint = f"; did you mean {near}?" if near else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -7,14 +7,14 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from rumpus.command_arguments import COMMANDS, OF_RUNS
+from rumpus.command_parser import CommandParser, WrongArguments
 from rumpus.consoles import Lines, documents_printed, notices, print_json, print_text
 from rumpus.exit_codes import DEFECT, MEANINGS, UNDECIDED, USAGE, ending, exit_code, in_words
 from rumpus.interruption import as_keyboard_interrupt
-from rumpus.results.escapes import escaped_lines
 from rumpus.results.store_error import StoreError
 
 
@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if _surrogates(word):
                 # The word goes into the run's record, its report and the output: all are UTF-8.
                 parser.error(f"{word!a} is not UTF-8: give the file or directory another name")
-        arguments = parser.parse_args(words)
-    except _WrongArguments as wrong:
+        arguments = parser.parse(words)
+    except WrongArguments as wrong:
         if parser.takes_json(words):
             _answer(USAGE, wrong.why)
         raise
@@ -108,18 +108,6 @@ def _say(words: str, style: str = "") -> None:
     notices().print(Lines(f"rumpus: {words}", style), soft_wrap=True)
 
 
-class _WrongArguments(SystemExit):
-    """The command line is wrong, which has been said.
-
-    Attributes:
-        why: what is wrong with it.
-    """
-
-    def __init__(self, code: int, why: str) -> None:
-        super().__init__(code)
-        self.why = why
-
-
 class _Version(argparse.Action):
     """The option that prints the version, which pip's records tell: they are slow to read."""
 
@@ -131,32 +119,9 @@ class _Version(argparse.Action):
         sys.exit(0)
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors may quote anything, names of files for example.
-
-    Attributes:
-        commands: name -> the parser of its arguments.
-    """
-
-    commands: Mapping[str, argparse.ArgumentParser] = {}
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the command line, and end."""
-        try:
-            super().error(escaped_lines(message))
-        except SystemExit as ended:
-            raise _WrongArguments(USAGE, message) from ended
-
-    def takes_json(self, words: Sequence[str]) -> bool:
-        """Whether a command line asks a command for JSON that can answer in JSON."""
-        command = self.commands.get(words[0]) if words else None
-        # What has the option has a default for it.
-        return command is not None and "--json" in words and command.get_default("json") is False
-
-
-def make_parser(words: Sequence[str]) -> _Parser:
+def make_parser(words: Sequence[str]) -> CommandParser:
     """The parser of a command line. Options of ``run`` are known only if the words begin so."""
-    parser = _Parser(
+    parser = CommandParser(
         prog="rumpus",
         description="Correctness and chaos tests for coordination recipes on ZooKeeper.",
         epilog=f"Exit codes: {'; '.join(f'{code} {what}' for code, what in MEANINGS.items())}.",

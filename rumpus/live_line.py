@@ -4,9 +4,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.text import Text
 
 
 class LiveLine:
@@ -35,11 +34,14 @@ class LiveLine:
             yield
         self._live = None
 
-    def show(self, line: Text) -> None:
+    def due(self) -> bool:
+        """Whether a line would be shown now."""
+        return self._live is not None or time.monotonic() - self._shown >= self._period
+
+    def show(self, line: RenderableType) -> None:
         """Show the line now, or not, if that was done a moment ago."""
-        now = time.monotonic()
         if self._live is not None:
             self._live.update(line, refresh=True)
-        elif now - self._shown >= self._period:
-            self._shown = now
+        elif self.due():
+            self._shown = time.monotonic()
             self._console.print(line, soft_wrap=True)

@@ -11,6 +11,7 @@ from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.linearizability.own_model import entry_of
 from rumpus.checker.models.model import Model
+from rumpus.checker.nearest_name import meant
 from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import NotFound, is_reference, referred
@@ -32,8 +33,8 @@ def chosen_model(name: str) -> ModelEntry:
     if not is_reference(reference):
         there = [*MODELS, *names.of_kind("models")]
         raise UsageError(
-            f"--model: there is no model {name!r}; there are {', '.join(there)}; "
-            "or package.module:Class for one of your own (docs/reference/models.md)"
+            f"--model: there is no model {name!r}; "
+            + meant(name, there, more="; or package.module:Class for one of your own")
         )
     find_in_working_directory()
     names.find_modules()

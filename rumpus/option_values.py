@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
+from rumpus.checker.nearest_name import meant
+
 T = TypeVar("T")
 
 SHORTEST_S: Final = 0.001
@@ -132,7 +134,7 @@ class Choice(Values[str]):
     def checked(self, value: Any) -> str:
         """The word, if it is one of these."""
         if not isinstance(value, str) or value not in self.words:
-            raise WrongValue(f"there is no {value!r}; there are {', '.join(self.words)}")
+            raise WrongValue(f"there is no {value!r}; {meant(str(value), self.words)}")
         return value
 
 

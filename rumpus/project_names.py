@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.nearest_name import meant, nearest
 from rumpus.project_settings import NAME, REFERENCE, ProjectSettings, find_settings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import NotFound, is_reference, referred
-from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.registry import WORKLOADS, unknown_workload
 
 if TYPE_CHECKING:
     from rumpus.runs.run_settings import RunSettings
@@ -89,10 +90,7 @@ class Names:
             return name
         own = self.of_kind("workloads")
         if name not in own:
-            raise UsageError(
-                f"unknown workload {name!r}; there are {', '.join([*WORKLOADS, *own])}; or "
-                "package.module:Class for one of your own"
-            )
+            raise UsageError(unknown_workload(name, own))
         return own[name].reference
 
     def model(self, name: str) -> str:
@@ -113,10 +111,9 @@ class Names:
         known = (*BUILT_IN, *own)
         unknown = [kind for kind in wanted if kind not in known and not is_reference(kind)]
         if unknown:
-            raise UsageError(
-                f"unknown fault {', '.join(map(repr, unknown))}; there are {', '.join(known)}; "
-                "or none or all, by itself; or package.module:Class for one of your own"
-            )
+            if alone := next((kind for kind in ("none", "all") if kind in unknown), None):
+                raise UsageError(f"{alone!r} stands by itself: leave it out, or the other faults")
+            raise UsageError(_unknown_faults(unknown, known))
         of_others = [
             own[kind].reference if kind in own else kind for kind in wanted if kind not in BUILT_IN
         ]
@@ -270,7 +267,7 @@ def make_names(settings: ProjectSettings, points: Iterable[EntryPoint]) -> Names
         if name not in workloads and not is_reference(name):
             raise settings.refused(
                 f"defaults.{name}",
-                f"there is no workload {name!r}; there are {', '.join(sorted(workloads))}",
+                f"there is no workload {name!r}; {meant(name, sorted(workloads))}",
             )
     usable = []
     for each in of_libraries:
@@ -332,3 +329,16 @@ def _of_rumpus(kind: Kind) -> Collection[str]:
 
         return BUILT_IN
     return {"workloads": WORKLOADS, "models": MODELS}.get(kind, ())
+
+
+def _unknown_faults(unknown: Sequence[str], known: Sequence[str]) -> str:
+    """What to say of names that no fault has: which may be meant, or which there are."""
+    if len(unknown) == 1:
+        more = "; or none or all, by itself; or package.module:Class for one of your own"
+        return f"unknown fault {unknown[0]!r}; {meant(unknown[0], known, more=more)}"
+    near = {name: nearest(name, known) for name in unknown}
+    told = ", ".join(
+        f"{name!r} (did you mean {each}?)" if each else repr(name) for name, each in near.items()
+    )
+    there = "" if all(near.values()) else f"; there are {', '.join(known)}"
+    return f"unknown faults {told}{there}"

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rumpus.checker.nearest_name import nearest
 from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
@@ -178,7 +179,9 @@ def read_options(file: Path, key: str, raw: Any) -> dict[str, Any]:
     known = {each.key: each for each in TRIAL_OPTIONS.values() if each.option.in_project}
     given = _converted(file, key, raw, dict[str, Any])
     if unknown := sorted(given.keys() - known.keys()):
-        raise UsageError(f"{file}: {key}: unknown field `{unknown[0]}`{_allowed(known)}")
+        raise UsageError(
+            f"{file}: {key}: unknown field `{unknown[0]}`{_allowed(unknown[0], known)}"
+        )
     named = {known[name].name: value for name, value in given.items()}
     return checked(named, TRIAL_OPTIONS, spelled=f"{file}: {key}.{{0.key}}")
 
@@ -190,9 +193,11 @@ def _converted(file: Path, key: str, raw: Any, kind: Any) -> Any:
         what, _, path = str(error).partition(" - at `$")
         allowed = ""
         if "unknown field" in what:
-            allowed = _allowed(kind.__struct_encode_fields__)
+            field = what.rpartition(" `")[2].rstrip("`")
+            allowed = _allowed(field, kind.__struct_encode_fields__)
         raise UsageError(f"{file}: {key}{path.rstrip('`')}: {what}{allowed}") from error
 
 
-def _allowed(keys: Iterable[str]) -> str:
-    return f"; the keys are {', '.join(keys)}"
+def _allowed(key: str, keys: Iterable[str]) -> str:
+    near = nearest(key, known := [*keys])
+    return f"; did you mean `{near}`?" if near else f"; the keys are {', '.join(known)}"

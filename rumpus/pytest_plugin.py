@@ -14,9 +14,11 @@ Files named ``*.case.json`` are tests, too: a case passes if its failure is not 
 that says ``"known": true`` is expected to fail.
 """
 
+import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
@@ -24,6 +26,9 @@ OPTIONS = ("ensemble", "seeds", "seed", "time-limit", "kazoo", "runs")
 
 HAZARD = "rumpus_hazard"
 """The property of a test for what a trial's verdict does not count, a line each."""
+
+_UNCAPTURED = pytest.StashKey[TextIO]()
+"""Standard output as it was before pytest captured it."""
 
 SAY_ALL = frozenset(
     {
@@ -77,7 +82,11 @@ def _as_declared(name: str) -> Callable[[str], Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers."""
+    """Declare the markers, and keep standard output, which is captured while tests run."""
+    if config.get_verbosity() >= 0 and not hasattr(config, "workerinput"):
+        stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+        config.stash[_UNCAPTURED] = stream
+        config.add_cleanup(stream.close)
     config.addinivalue_line(
         "markers",
         "zookeeper(**options): options of `rumpus.zookeeper` in this test, nodes=5 for example",
@@ -86,6 +95,24 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "rumpus(**options): default options of `rumpus.run` in this test, seeds=20 for example",
     )
+
+
+@contextmanager
+def _watched(config: pytest.Config, what: str) -> Iterator[None]:
+    """Print where a trial is: every few seconds with ``-v``, else after ten seconds of silence."""
+    stream = config.stash.get(_UNCAPTURED, None)
+    if stream is None:  # with -q, and where xdist's workers have no terminal
+        yield
+        return
+    from rumpus.testing.trial_watch import (  # noqa: PLC0415 - slow to import
+        SILENT_S,
+        VERBOSE_S,
+        TrialWatch,
+    )
+
+    period = VERBOSE_S if config.get_verbosity() > 0 else SILENT_S
+    with TrialWatch(stream, period, what).watching():
+        yield
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
@@ -132,7 +159,8 @@ class CaseItem(pytest.Item):
             for name in options
             if (value := self.config.getoption(f"--rumpus-{name}")) is not None
         }
-        replayed = replay(self._case, **given)
+        with _watched(self.config, self.name):
+            replayed = replay(self._case, **given)
         self.user_properties += [
             ("rumpus_outcome", replayed.verdict),
             ("rumpus_kazoo", replayed.versions["kazoo"]),
@@ -167,7 +195,8 @@ class Trials:
             for name in OPTIONS
             if (value := self._config.getoption(f"--rumpus-{name}")) is not None
         }
-        result = run(workload, recipe, **{**self._marked, **options, **given})
+        with _watched(self._config, str(getattr(workload, "name", workload))):
+            result = run(workload, recipe, **{**self._marked, **options, **given})
         self._properties += [
             ("rumpus_outcome", result.outcome),
             ("rumpus_seed", result.seed),

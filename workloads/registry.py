@@ -1,10 +1,11 @@
 """All workloads by name. The module of a workload is imported when the workload is looked up."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from rumpus.checker.imported_when_used import ImportedWhenUsed
+from rumpus.checker.nearest_name import meant
 from rumpus.workloads.own.references import NotFound, is_reference, referred
 
 if TYPE_CHECKING:
@@ -53,19 +54,25 @@ def find_workload(name: str) -> "Workload":
     if name in WORKLOADS:
         return WORKLOADS[name]
     if not is_reference(name):
-        raise NotFound(
-            f"unknown workload {name!r}; there are {', '.join(WORKLOADS)}; or package.module:Class "
-            "for one of your own"
-        )
+        raise NotFound(unknown_workload(name))
     from rumpus.workloads.framework.workload import Workload  # noqa: PLC0415 - slow to import
 
     found = referred(name)
     if not (inspect.isclass(found) and issubclass(found, Workload)):
-        raise NotFound(f"{name} is no subclass of rumpus.Workload")
+        raise NotFound(
+            f"{name} is no subclass of rumpus.Workload; a recipe of your own comes after the "
+            f"workload that it is for: `rumpus run lock --recipe {name}`"
+        )
     try:
         return found()
     except TypeError as error:  # a method that subclasses must define is missing, say
         raise NotFound(f"{name}: {error}") from error
+
+
+def unknown_workload(name: str, own: Iterable[str] = ()) -> str:
+    """What to say of a workload's name that is unknown; ``own``: names of the project's."""
+    more = "; or package.module:Class for one of your own"
+    return f"unknown workload {name!r}; {meant(name, [*WORKLOADS, *own], more=more)}"
 
 
 def fitting_workloads(history: "History") -> list[str]:

@@ -325,8 +325,10 @@ class ClientBody:
 
     def _session_record(self, f: str, **more: Any) -> None:
         value = {"client": self._client, "process": self._process, "session": self._session()}
-        if (line := standing(self._stack())) is not None:
-            value["at"] = line
+        if (place := standing(self._stack())) is not None:
+            value["at"] = place.line
+            if place.code:
+                value["code"] = place.code
         self._send(Record(self._clock(), "session", "info", f, {**value, **more}))
 
     def _session_changed(self, state: str) -> None:

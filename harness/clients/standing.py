@@ -1,15 +1,28 @@
 """The line of a recipe at which a client stands, for stories: ``my_lock.py:41 in acquire``."""
 
+import linecache
 import os
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, NamedTuple
 
 _STANDARD_LIBRARY: Final = str(Path(os.__file__).parent) + os.sep
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
-def standing(frame: FrameType | None) -> str | None:
+_HARNESS: Final = Path(__file__).resolve().parents[1]
+_LONGEST: Final = 200
+"""Letters of a line's code."""
+
+
+class Place(NamedTuple):
+    """A line of a recipe: ``my_lock.py:41 in acquire``, and its code, empty if that is unknown."""
+
+    line: str
+    code: str
+
+
+def standing(frame: FrameType | None) -> Place | None:
     """The innermost line of a recipe on a stack; None if the stack has none.
 
     A recipe's code is that of a project, of kazoo's recipes, or of rumpus's without how these send
@@ -22,7 +35,9 @@ def standing(frame: FrameType | None) -> str | None:
     while frame is not None:
         code = frame.f_code
         if _is_of_a_recipe(str(frame.f_globals.get("__name__", "")), code.co_filename):
-            return f"{Path(code.co_filename).name}:{frame.f_lineno} in {code.co_name}"
+            text = linecache.getline(code.co_filename, frame.f_lineno).strip()[:_LONGEST]
+            name = Path(code.co_filename).name
+            return Place(f"{name}:{frame.f_lineno} in {code.co_name}", text)
         frame = frame.f_back
     return None
 
@@ -33,5 +48,7 @@ def _is_of_a_recipe(module: str, file: str) -> bool:
         return rest.startswith("recipe.")
     if package == "rumpus":
         return rest.startswith("recipes.") and not rest.startswith("recipes.requests.")
+    if module == "__main__" and Path(file).resolve().is_relative_to(_HARNESS):
+        return False  # the program of a client's process
     is_project = not file.startswith(("<", _STANDARD_LIBRARY))
     return is_project and _INSTALLED.isdisjoint(Path(file).parts)

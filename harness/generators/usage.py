@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from rumpus.checker.nearest_name import meant
 from rumpus.harness.generators.seed import Seed
 
 MOST_OBJECTS: Final = 4
@@ -63,6 +64,10 @@ def usage_words(usage: Usage) -> str:
     return ",".join(f"{name}={str(value).lower()}" for name, value in given.items())
 
 
+_KINDS: Final = {"bool": "true or false", "float": "a number", "int": "a whole number"}
+"""Kinds of values as msgspec calls them -> in words."""
+
+
 def parse_usage(text: str) -> Usage:
     """Read a usage, ``name=value`` separated by commas.
 
@@ -73,9 +78,7 @@ def parse_usage(text: str) -> Usage:
     for each in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in each.partition("="))
         if name not in Usage.__struct_fields__:
-            raise ValueError(
-                f"unknown usage {name!r}; there are {', '.join(Usage.__struct_fields__)}"
-            )
+            raise ValueError(f"unknown usage {name!r}; {meant(name, Usage.__struct_fields__)}")
         if not equals:
             raise ValueError(f"{name} has no value; write {name}=VALUE")
         given[name] = value
@@ -83,7 +86,11 @@ def parse_usage(text: str) -> Usage:
         return msgspec.convert(given, Usage, strict=False)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
-        raise ValueError(f"{path.rstrip('`')}: {what}") from error
+        name = path.rstrip("`")
+        for kind, words in _KINDS.items():
+            if what == f"Expected `{kind}`, got `str`":
+                what = f"{given[name]!r} is not {words}"
+        raise ValueError(f"{name}: {what}") from error
 
 
 def draw_usage(seed: Seed, session_timeout: float) -> Usage:

@@ -109,10 +109,10 @@ class _TracedSink:
         """Take one record.
 
         What was asked for is not part of what happened, and neither is the line of the recipe at
-        which a client stood: a comment in the recipe would change the digest.
+        which a client stood, nor its code: a comment in the recipe would change the digest.
         """
         if op.process == "session" and "at" in op.value:
-            value = {name: value for name, value in op.value.items() if name != "at"}
+            value = {k: value for k, value in op.value.items() if k not in ("at", "code")}
             self._trace(self._encode(msgspec.structs.replace(op, value=value)))
         elif (op.process, op.f) != ("control", "test"):
             self._trace(self._encode(op))
@@ -199,6 +199,7 @@ def perform_simulated(
                 step = guards.lend(step)
                 status = Status() if status is None else status
                 status.origin = ORIGIN
+                status.virtual = True
                 main = partial(
                     _perform_in,
                     control,

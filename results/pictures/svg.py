@@ -4,22 +4,54 @@ Pictures are inlined in the report. They have CSS classes and no styles of their
 follow its dark mode. All text in them is escaped here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from markupsafe import Markup, escape
 
 WIDTH = 1100
-"""Width of every picture, in SVG user units; on a laptop one is about a pixel."""
+"""Width of a picture, in SVG user units; on a laptop one is about a pixel."""
+
+NARROW_WIDTH = 366
+"""Width of a picture for a telephone; there one unit is about a pixel."""
 
 
-def picture(height: float, parts: Iterable[str], description: str) -> Markup:
-    """A whole picture, as wide as the element around it; screen readers read the description."""
+def picture(
+    height: float,
+    parts: Iterable[str],
+    description: str,
+    *,
+    width: int = WIDTH,
+    role: str = "img",
+    data: Mapping[str, float] | None = None,
+) -> Markup:
+    """A whole picture, as wide as the element around it; screen readers read the description.
+
+    Args:
+        height: in SVG user units.
+        parts: its elements.
+        description: what it shows.
+        width: in SVG user units.
+        role: ``group`` if links are in it that screen readers are to find.
+        data: numbers that the page's script reads, by name.
+    """
+    said = "".join(f' data-{name}="{number:.10g}"' for name, number in (data or {}).items())
     return Markup(  # noqa: S704 - every text in the parts was escaped by the functions below
-        f'<svg viewBox="0 0 {WIDTH} {_n(height)}" role="img" aria-label="{escape(description)}">'
-        f"{''.join(parts)}</svg>"
+        f'<svg viewBox="0 0 {width} {_n(height)}" role="{role}" aria-label="{escape(description)}"'
+        f"{said}>{''.join(parts)}</svg>"
     )
+
+
+def group(parts: Iterable[str], style: str, **data: float) -> str:
+    """Elements that belong together; ``data`` are numbers that the page's script reads."""
+    said = "".join(f' data-{name}="{_n(number)}"' for name, number in data.items())
+    return f'<g class="{escape(style)}"{said}>{"".join(parts)}</g>'
+
+
+def link(parts: Iterable[str], fragment: str) -> str:
+    """Elements that lead to another part of the same page."""
+    return f'<a href="#{escape(fragment)}">{"".join(parts)}</a>'
 
 
 def document(drawn: Markup, height: float, style: str) -> str:
@@ -52,6 +84,12 @@ def path(d: str, style: str, title: str = "") -> str:
     """Any shape, by its path data."""
     shape = f'<path class="{escape(style)}" d="{d}"'
     return f"{shape}>{_title(title)}</path>" if title else f"{shape}/>"
+
+
+def circle(x: float, y: float, radius: float, style: str, title: str) -> str:
+    """A disk; ``title`` is shown when the pointer rests on it."""
+    shape = f'<circle class="{escape(style)}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
+    return f"{shape}>{_title(title)}</circle>"
 
 
 def text(x: float, y: float, words: str, style: str = "", *, anchor: str = "start") -> str:
@@ -98,11 +136,21 @@ class TimeScale:
         times = range(self.origin + first * step, self.end + 1, step)
         return [(self.x(time), f"{(time - self.origin) / 1e9:.{decimals}f} s") for time in times]
 
+    @property
+    def data(self) -> Mapping[str, float]:
+        """What the page's script has to know of it: edges, and the times there in seconds."""
+        return {
+            "left": self.left,
+            "right": self.right,
+            "start": (self.start - self.origin) / 1e9,
+            "end": (self.end - self.origin) / 1e9,
+        }
+
 
 def time_axis(scale: TimeScale, top: float, bottom: float) -> list[str]:
     """Fine lines at round times, labelled below ``bottom`` (15 units)."""
     parts = []
-    for x, label in scale.ticks():
+    for x, label in scale.ticks(max(int((scale.right - scale.left) / 95), 2)):
         parts.append(line(x, top, x, bottom, "grid"))
         at_edge = x > scale.right - 14
         words_x = scale.right if at_edge else x

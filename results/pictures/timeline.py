@@ -1,34 +1,30 @@
-"""The picture over time: what each client did, believed and owned, and which faults were on.
+"""The picture over time: what each client did, believed and owned, and which faults were on."""
 
-Each client has four rows (session, operations, belief, server's grant), one beneath the other, so
-that a lock's operations, its holders' beliefs and the server's grants can be compared. Spans
-narrower than ``NARROW`` units are not drawn one by one: the share that they cover of each unit of
-width is shown by one of four opacities. So a picture's size is bounded by its width, not by the
-run's length.
-"""
-
-import math
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from rumpus.checker.timeline.faults import FaultWindow
 from rumpus.checker.verdict import Anomaly
-from rumpus.results.pictures.lanes import OVERLAYS, ROWS, Lanes, Span, fault_label
-from rumpus.results.pictures.svg import TimeScale, line, path, picture, rect, text, time_axis
+from rumpus.results.pictures.lanes import Lanes, fault_label
+from rumpus.results.pictures.story_marks import Mark, draw_marks
+from rumpus.results.pictures.svg import (
+    NARROW_WIDTH,
+    WIDTH,
+    TimeScale,
+    group,
+    path,
+    picture,
+    rect,
+    text,
+    time_axis,
+)
+from rumpus.results.pictures.timeline_rows import GAP, ROW, draw_client, draw_row
 
-NARROW = 3.0
-"""Spans narrower than this, in units of width, are drawn together, as density."""
-
-_ROW = 10
-_GAP = 10
-_LETTER = 5.8  # average width of a letter of a label
-_MOST_ACTS = 60
+_BOLD_LETTER = 6.9  # average width of a letter of a fault's name
 _MANY_CLIENTS = 8  # above this an anomaly's picture shows only the clients in it
-_LEVELS = 4
-# Rare and important: drawn at full opacity, however short.
-_ALWAYS_SEEN = ("o-fail", "o-info", "s-suspended", "s-lost")
+_MANY_FAULTS = 16  # above this their names are in the tooltips alone
 
 
 class DrawnTimeline(NamedTuple):
@@ -44,6 +40,10 @@ def draw_timeline(
     end: int,
     description: str,
     highlight: Anomaly | None = None,
+    *,
+    marks: Sequence[Mark] = (),
+    clients: Collection[int] = (),
+    narrow: bool = False,
 ) -> DrawnTimeline:
     """Draw a stretch of a run.
 
@@ -54,38 +54,70 @@ def draw_timeline(
         description: what the picture shows, for screen readers.
         highlight: an anomaly whose time is marked across all lanes; if there are many clients,
             only those that took part in it are drawn.
+        marks: numbered moments of a story, in order of time.
+        clients: those that are drawn; all if empty.
+        narrow: whether it is for a telephone.
     """
     scale = TimeScale(start, end, lanes.start)
+    if narrow:
+        scale = TimeScale(start, end, lanes.start, left=66, right=NARROW_WIDTH - 4)
+    shown = _shown(lanes, clients, highlight)
     labels, top = fault_labels(lanes, scale)
-    marks: list[str] = []
-    y = top
-    anomalies = [a for a in lanes.anomalies if a.end and a.end >= start and a.start <= end]
-    if anomalies:
-        marks += _anomaly_marks(anomalies, scale, y, lanes)
-        y += _ROW + 4
-    thinned = 0
-    leaders = list(lanes.leaders.between(start, end))
-    if leaders:
-        parts, thin = _row(leaders, scale, y, _ROW + 3)
-        marks += [text(122, y + 10, "server that leads", "rowname", anchor="end"), *parts]
-        thinned += thin
-        y += _ROW + 6
-    clients = lanes.clients
-    if highlight is not None and len(clients) > _MANY_CLIENTS:
-        clients = [client for client in clients if client in highlight.clients] or clients
-    for client in clients:
-        parts, height, thin = _client(lanes, client, scale, y + _GAP)
-        marks += parts
-        thinned += thin
-        y += _GAP + height
+    still, moving, y, thinned = _heading(lanes, scale, top, shown, marks)
+    parts: list[str] = []
+    for client in shown:
+        theirs = [mark for mark in marks if mark.client == client]
+        drawn = draw_client(lanes, client, scale, y + GAP, theirs)
+        parts += drawn.svg
+        thinned += drawn.thinned
+        y += GAP + drawn.height
     bottom = y + 4
-    under = [*fault_bands(lanes, scale, top, bottom), *time_axis(scale, top, bottom)]
+    bands = fault_bands(lanes, scale, top, bottom)
     if highlight is not None:
         x = scale.x(highlight.start)
         style = "marked-violation" if highlight.promised else "marked-hazard"
-        under.append(rect(x, top, max(scale.x(highlight.end) - x, 1.5), bottom - top, style))
-    svg = picture(bottom + 18, [*under, *labels, *marks], description)
+        bands.append(rect(x, top, max(scale.x(highlight.end) - x, 1.5), bottom - top, style))
+    under = [group(bands, "moving under"), group(time_axis(scale, top, bottom), "ticks")]
+    over = [*still, group([*labels, *moving], "moving"), *parts]
+    width = NARROW_WIDTH if narrow else WIDTH
+    data = {**scale.data, "top": top, "bottom": bottom}
+    page = [*under, *over]
+    role = "group" if marks else "img"
+    svg = picture(bottom + 18, page, description, width=width, data=data, role=role)
     return DrawnTimeline(svg, thinned)
+
+
+def _shown(lanes: Lanes, clients: Collection[int], highlight: Anomaly | None) -> list[int]:
+    if highlight is not None and not clients and len(lanes.clients) > _MANY_CLIENTS:
+        clients = highlight.clients
+    return [client for client in lanes.clients if client in clients] or lanes.clients
+
+
+def _heading(
+    lanes: Lanes, scale: TimeScale, y: float, shown: Collection[int], marks: Sequence[Mark]
+) -> tuple[list[str], list[str], float, int]:
+    """What stands above the clients: names, what moves, the lower end, how much is density."""
+    still: list[str] = []
+    moving: list[str] = []
+    edge = scale.left - 6
+    thinned = 0
+    anomalies = [a for a in lanes.anomalies if a.end and a.end >= scale.start]
+    if anomalies := [a for a in anomalies if a.start <= scale.end]:
+        still.append(text(edge, y + 9, "anomalies", "rowname", anchor="end"))
+        moving += _anomaly_marks(anomalies, scale, y, lanes)
+        y += ROW + 4
+    if leaders := list(lanes.leaders.between(scale.start, scale.end)):
+        drawn, thinned = draw_row(leaders, scale, y, ROW + 3)
+        name = "server that leads" if scale.right > WIDTH / 2 else "leader"
+        still.append(text(edge, y + 10, name, "rowname", anchor="end"))
+        moving += drawn
+        y += ROW + 6
+    nobodys = [mark for mark in marks if mark.client not in shown]
+    numbers, height = draw_marks(nobodys, scale, y, 0)
+    if height:
+        name = "faults, servers" if scale.right > WIDTH / 2 else "others"
+        still.append(text(edge, y + 9, name, "rowname", anchor="end"))
+    return still, [*moving, *numbers], y + height, thinned
 
 
 def fault_bands(lanes: Lanes, scale: TimeScale, top: float, bottom: float) -> list[str]:
@@ -107,10 +139,16 @@ def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
     """Names of the faults above their bands, in up to four rows, and the height of the rows."""
     ends: list[float] = []
     parts = []
-    for fault, _ in _faults_within(lanes, scale):
+    faults = _faults_within(lanes, scale)
+    if len(faults) > _MANY_FAULTS:
+        words = f"{len(faults)} faults: rest the pointer on a band to read its name"
+        return [text(scale.left, 11, words, "fault")], 18.0
+    for fault, _ in faults:
         label = fault_label(fault)
-        label = label if len(label) <= 40 else label[:39] + "…"
-        width = len(label) * _LETTER
+        share = 0.3 if scale.right > WIDTH / 2 else 0.6
+        most = int((scale.right - scale.left) * share / _BOLD_LETTER)
+        label = label if len(label) <= most else label[: most - 1] + "…"
+        width = len(label) * _BOLD_LETTER
         x = min(scale.x(fault.begun), scale.right - width)
         row = next((row for row, end in enumerate(ends) if end + 6 < x), len(ends))
         if row == 4:
@@ -127,7 +165,7 @@ def _faults_within(lanes: Lanes, scale: TimeScale) -> list[tuple[FaultWindow, in
 
 
 def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, lanes: Lanes) -> list[str]:
-    parts = [text(122, y + 9, "anomalies", "rowname", anchor="end")]
+    parts = []
     seen = set()
     for anomaly in anomalies:
         style = "violation" if anomaly.promised else "hazard"
@@ -140,99 +178,3 @@ def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, lanes: 
         parts.append(rect(x, y + 3, max(right - x, 2), 4, style, title))
         parts.append(path(f"M{x:.1f} {y + 9}l-4 -8h8z", style, title))
     return parts
-
-
-def _client(lanes: Lanes, client: int, scale: TimeScale, y: float) -> tuple[list[str], float, int]:
-    """A client's rows: SVG elements, height, how many spans are drawn as density."""
-    rows = [name for name in ROWS if any(lanes.row(each, name) for each in lanes.clients)]
-    height = len(rows) * (_ROW + 1)
-    parts = [
-        text(4, y + 9, f"client {client}", "client"),
-        line(0, y - _GAP / 2, scale.right, y - _GAP / 2, "between"),
-    ]
-    thinned = 0
-    for number, name in enumerate(rows):
-        row_y = y + number * (_ROW + 1)
-        parts.append(text(122, row_y + 8, ROWS[name], "rowname", anchor="end"))
-        spans = lanes.row(client, name).between(scale.start, scale.end)
-        drawn, thin = _row(spans, scale, row_y, _ROW)
-        parts += drawn
-        thinned += thin
-        if name == "belief":
-            parts += _acts(lanes, client, scale, row_y)
-    for name in OVERLAYS:
-        for span in lanes.row(client, name).between(scale.start, scale.end):
-            x = scale.x(span.start)
-            width = max(scale.x(span.end) - x, 1)
-            parts.append(rect(x, y - 2, width, height + 3, span.style, span.title()))
-            if width > 40:
-                parts.append(text(x + width - 3, y + 8, span.label, "state", anchor="end"))
-    return parts, height, thinned
-
-
-def _acts(lanes: Lanes, client: int, scale: TimeScale, y: float) -> list[str]:
-    """A client's actions on the protected resource; none if there are more than ``_MOST_ACTS``."""
-    acts = lanes.acts_between(client, scale.start, scale.end)
-    parts = []
-    for act in acts if len(acts) <= _MOST_ACTS else []:
-        value = act.value
-        accepted = value.get("accepted") is not False
-        title = (
-            f"client {client}'s action {'accepted' if accepted else 'refused by the fence'}, "
-            f"token {value.get('token')}, at {lanes.seconds(act.time)} (record {act.index})"
-        )
-        style = "act" if accepted else "act refused"
-        parts.append(path(f"M{scale.x(act.time):.1f} {y + 6:.1f}v4", style, title))
-    return parts
-
-
-def _row(spans: Iterable[Span], scale: TimeScale, y: float, height: float) -> tuple[list[str], int]:
-    """A row's SVG elements (narrow spans are drawn as density), and how many spans are narrow."""
-    parts = []
-    narrow: dict[str, dict[int, float]] = {}
-    thinned = 0
-    for span in spans:
-        left, right = scale.x(span.start), scale.x(span.end)
-        if right - left < NARROW:
-            thinned += 1
-            _add_share(narrow.setdefault(span.style, {}), left, right)
-            continue
-        parts.append(rect(left, y, right - left, height, span.style, span.title()))
-        if span.label and len(span.label) * _LETTER + 6 < right - left:
-            parts.append(text(left + 3, y + height / 2 + 3.5, span.label, "inside"))
-    # Rare and important spans are drawn last, so that nothing covers them.
-    for style in sorted(narrow, key=lambda style: style in _ALWAYS_SEEN):
-        parts += _density(style, narrow[style], y, height)
-    return parts, thinned
-
-
-def _add_share(shares: dict[int, float], left: float, right: float) -> None:
-    """Add to each unit of width how much of it a span covers."""
-    for unit in range(int(left), int(right) + 1):
-        share = min(right, unit + 1) - max(left, unit)
-        shares[unit] = shares.get(unit, 0.0) + max(share, 0.0)
-
-
-def _density(style: str, shares: dict[int, float], y: float, height: float) -> list[str]:
-    """Units of width, each in one of four opacities; equal neighbours are one rectangle."""
-    runs: dict[int, list[tuple[int, int]]] = {}
-    for unit in sorted(shares):
-        level = _LEVELS if style in _ALWAYS_SEEN else _level(shares[unit])
-        same = runs.setdefault(level, [])
-        if same and same[-1][1] == unit:
-            same[-1] = (same[-1][0], unit + 1)
-        else:
-            same.append((unit, unit + 1))
-    title = "many short ones: the stronger, the larger their share of the time"
-    return [
-        path(
-            "".join(f"M{a} {y:g}h{b - a}v{height:g}h{a - b}z" for a, b in stretches),
-            f"{style} d{level}",
-            title,
-        )
-        for level, stretches in sorted(runs.items())
-    ]
-
-
-def _level(share: float) -> int:
-    return min(max(math.ceil(share * _LEVELS - 1e-9), 1), _LEVELS)

@@ -1,17 +1,25 @@
 """A run that is performed and judged, in a temporary directory."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
+from rumpus.harness.run import Status
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
 from rumpus.runs.performing import PreparedRun
 from rumpus.runs.run_settings import RunSettings
+
+Following = Callable[[Status], AbstractContextManager[None]]
+
+FOLLOWING: Final[ContextVar[Following | None]] = ContextVar("following", default=None)
+"""What shows the status of each run that is performed in this context; None if nothing does."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,9 @@ def judged_run(
     with interruption.passed_on(), TemporaryDirectory(prefix="rumpus-") as place:
         prepared = PreparedRun(replace(settings, runs=Path(place)), say, plan=plan)
         with interruption.listening(say):
-            directory = prepared.perform(interrupted=interruption.requested)
+            directory = prepared.perform(
+                interrupted=interruption.requested, following=FOLLOWING.get()
+            )
         if interruption.requested():
             raise KeyboardInterrupt
         with collector_at_rest():

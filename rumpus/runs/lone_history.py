@@ -136,8 +136,8 @@ def _promises(family: Workload, recipe: str | None) -> Promises:
     if recipe is not None:
         if recipe not in family.recipes:
             raise UsageError(
-                f"--recipe: unknown recipe {recipe!r} of workload {family.name}; there are "
-                f"{', '.join(family.recipes)}"
+                f"--recipe: unknown recipe {recipe!r} of workload {family.name}; "
+                f"{family.recipes_there(recipe)}"
             )
         return family.recipes[recipe].promises
     made = [

@@ -9,10 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import msgspec
 
+from rumpus.catalogue.index import recipes
+from rumpus.checker.nearest_name import meant
 from rumpus.consoles import shown
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.library import UnusableLibrary, loaded_version
@@ -324,6 +327,12 @@ def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe
     try:
         recipe = workload.recipe_of(name, settings.promises)
     except (NotFound, ValueError) as error:
+        whose = [family for family, known in recipes().items() if name in chain(*known)]
+        if whose and not workload.is_own:
+            raise UsageError(
+                f"unknown recipe {name!r} of workload {workload.name}; it is a recipe of "
+                f"{', '.join(whose)}"
+            ) from error
         raise UsageError(str(error)) from error
     except MissingLibrary as missing:
         raise EnvironmentRefusal(f"{workload.name} / {name} {missing}") from missing
@@ -349,8 +358,8 @@ def _check_action(
     if (length or guard) and not workload.timed_actions:
         timed = [each.name for each in WORKLOADS.values() if each.timed_actions]
         raise UsageError(
-            f"workload {workload.name} has no actions whose time can be chosen; {', '.join(timed)} "
-            "have"
+            f"workload {workload.name} has no actions whose time can be chosen; only "
+            f"{', '.join(timed)} have such actions"
         )
     if guard and not length:
         raise UsageError("--guard requires --action-time")
@@ -461,7 +470,7 @@ def _server_mutant(name: str | None) -> ServerMutant | None:
     if name is None:
         return None
     if name not in SERVER_MUTANTS:
-        raise UsageError(f"unknown server mutant {name!r}; there are {', '.join(SERVER_MUTANTS)}")
+        raise UsageError(f"unknown server mutant {name!r}; {meant(name, SERVER_MUTANTS)}")
     return SERVER_MUTANTS[name]
 
 

@@ -2,13 +2,17 @@
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import msgspec
 
+from rumpus.campaigns.replaying import ENDING
 from rumpus.results.escapes import in_shell
 from rumpus.track_record.record_file import DISCOVERED, Flaw, FlawRecord, Sight, TrackRecord
+
+_HEADS = ("program", "what goes wrong", "found", "first sight", "fault", "case", "upstream")
 
 
 def in_markdown(record: TrackRecord) -> str:
@@ -16,7 +20,15 @@ def in_markdown(record: TrackRecord) -> str:
     parts = [
         summary(record),
         _table(
-            ("program", "what goes wrong", "found", "first sight", "fault", "again", "upstream"),
+            (
+                "program",
+                "what goes wrong",
+                "found",
+                "first sight",
+                "fault",
+                "case, or command",
+                "upstream",
+            ),
             map(_row, record.flaws),
         ),
         "## Misses\n\nKnown, and shown by no run here.",
@@ -76,6 +88,11 @@ def command_of(flaw: Flaw) -> str:
     return flaw.record.command
 
 
+def _case_or_command(flaw: Flaw) -> str:
+    """The case's name: its command would make a table too wide. Else the command."""
+    return Path(flaw.record.case).name.removesuffix(ENDING) or flaw.record.command
+
+
 def summary(record: TrackRecord) -> str:
     """How many flaws, in which programs, found how: two sentences."""
     number = counts(record)
@@ -100,7 +117,7 @@ def _row(flaw: Flaw) -> tuple[str, ...]:
         f"{record.discovered}, {record.date}",
         first_sight(flaw.measured.sights),
         fault,
-        f"`{command_of(flaw)}`, {_seen(flaw.measured.reproduced)}",
+        f"`{_case_or_command(flaw)}`, {_seen(flaw.measured.reproduced)}",
         _upstream(record),
     )
 

@@ -140,7 +140,7 @@ MALFORMED = [
     (document(at=60), 'field "at" is 60, after the load has ended; it must be below'),
     (document(duration=0), 'entry 1: field "duration" is 0; it must be more than 0'),
     (document(duration=...), "missing required field `duration`; the fields are id, at"),
-    (document(kind="kil"), 'entry 1: field "kind" is "kil"; allowed are kill, pause, partition'),
+    (document(kind="kil"), 'entry 1: field "kind" is "kil"; did you mean kill?'),
     (document(target=1), "entry 1: Object contains unknown field `target`; the fields are id"),
     (document(targets={}), 'field "targets" has nothing; for kill it must have exactly one of'),
     (

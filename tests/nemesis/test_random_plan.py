@@ -216,7 +216,7 @@ def test_no_kinds_make_an_empty_plan():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kinds": ["kill", "melt"]}, "unknown kind of fault: melt; allowed are kill, pause"),
+        ({"kinds": ["kill", "melt"]}, "unknown fault 'melt'; there are kill, pause"),
         ({"nodes": 1}, "a single server cannot be partitioned"),
         ({"clients": 0}, "need at least one client"),
     ],

@@ -112,7 +112,7 @@ def test_a_single_server_gets_no_faults_that_need_several():
 def test_what_cannot_be_drawn_is_refused_by_name():
     with pytest.raises(PlanError, match="unknown profile 'mild'; there are light, normal, brutal"):
         drawn(profile="mild")
-    with pytest.raises(PlanError, match="unknown kind of fault: flood"):
+    with pytest.raises(PlanError, match="unknown fault 'flood'"):
         drawn(kinds=("kill", "flood"))
     with pytest.raises(PlanError, match="leave no time for faults"):
         drawn(time_limit=0.5)

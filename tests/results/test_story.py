@@ -1,7 +1,7 @@
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
-from rumpus.results.story import MOST_LINES, story
+from rumpus.results.story import MOST_LINES, story, story_lines
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
@@ -125,6 +125,17 @@ def test_a_client_that_the_anomaly_does_not_name_is_told_if_it_deleted_a_znode_o
     anomaly.start = anomaly.end = 1_400_000_000
     timeline = laid_out(records, truth=Truth(), clock=WallClock([(0, 0)]))
     assert "    1.380 s  c2 deletes 7, in its release" in story(timeline, verdict(anomaly))
+    (line,) = (each for each in story_lines(timeline, anomaly) if each.words.startswith("c2 del"))
+    release = next(op for op in records if op.f == "release")
+    assert (line.client, line.record) == (2, release.index)
+
+
+def test_lines_name_the_records_that_show_them():
+    records = history()
+    by_index = {op.index: op for op in records}
+    lines = story_lines(laid_out(records), overlap())
+    assert {line.record for line in lines} <= by_index.keys()
+    assert all(by_index[line.record].time == line.time for line in lines)
 
 
 def test_the_same_value_of_another_key_is_another_thing():

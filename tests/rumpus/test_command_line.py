@@ -30,14 +30,17 @@ def refused(answer, code, *words):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ([], ["COMMAND"]),
+        ([], ["name a command"]),
         (["walk"], ["'walk'", "run", "list", "check", "doctor", "clean", "sim-server"]),
         (["run"], ["WORKLOAD"]),
         (["run", "teapot"], ["unknown workload 'teapot'", *WORKLOADS]),
-        (["run", "lock", "--recipe", "magic"], ["unknown recipe 'magic'", "fair", "no-lookup"]),
-        (["run", "election", "--recipe", "no-lookup"], ["'no-lookup'", "believes-after-lost"]),
+        (
+            ["run", "lock", "--recipe", "magic"],
+            ["'magic'", "fair", "with a known mistake"],
+        ),
+        (["run", "election", "--recipe", "no-lookup"], ["'no-lookup'", "it is a recipe of lock"]),
         (["run", "lock", "--nemesis", "kill,gremlin"], ["unknown fault 'gremlin'", *FAULTS]),
-        (["run", "lock", "--nemesis", "none,kill"], ["unknown fault 'none'", "by itself"]),
+        (["run", "lock", "--nemesis", "none,kill"], ["'none' stands by itself"]),
         (["run", "lock", "--nemesis", ""], ["it is empty", "none", *FAULTS]),
         (["run", "lock", "--nemesis", "kill,"], ["unknown fault ''"]),
         (["run", "lock", "--ensemble", "cloud"], ["'cloud'", "docker"]),

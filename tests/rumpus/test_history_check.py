@@ -106,9 +106,9 @@ def test_a_sequential_history_is_valid_exactly_if_the_read_sees_the_maximum(writ
         ([{**WRITES[0], "value": {1, 2}, "x": object()}], "register", "record 0"),
         (WRITES[1:2], "register", "without having called it"),
         (WRITES, "queue", "register"),
-        (WRITES, "regster", "no model 'regster'; there are register"),
+        (WRITES, "regster", "no model 'regster'; did you mean register"),
         (WRITES, int, "is no class that is a rumpus.Model"),
-        (WRITES, "nowhere_at_all:Model", "cannot be imported"),
+        (WRITES, "nowhere_at_all:Model", "there is no module 'nowhere_at_all'"),
         (WRITES, Broken, r"Broken fails \(LookupError: nothing there\)"),
     ],
 )

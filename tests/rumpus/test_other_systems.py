@@ -65,8 +65,8 @@ def test_every_promise_on_etcd_has_a_mutant(family):
 
 def test_a_missing_library_is_named_with_the_remedy():
     entry = OtherSystemEntry("redis.redis_lock:RedisLock", "redis", "no_such_library", extra="x")
-    assert entry.missing == "needs no_such_library to speak to redis: install rumpus[x]"
-    with pytest.raises(MissingLibrary, match=r"install rumpus\[x\]"):
+    assert entry.missing == "needs the Python package no_such_library: pip install 'rumpus[x]'"
+    with pytest.raises(MissingLibrary, match=r"pip install 'rumpus\[x\]'"):
         entry.load()
 
 
@@ -89,7 +89,7 @@ def test_a_missing_library_ends_a_run_with_code_4(rumpus, monkeypatch):
     monkeypatch.setattr("rumpus.recipes.other_systems.find_spec", lambda _: None)
     answer = rumpus("run", "lock", "--recipe", "etcd")
     assert answer.code == 4
-    assert "lock / etcd needs etcd3gw to speak to etcd: install rumpus[etcd]" in " ".join(
+    assert "lock / etcd needs the Python package etcd3gw: pip install 'rumpus[etcd]'" in " ".join(
         answer.err.split()
     )
 

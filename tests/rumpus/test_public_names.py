@@ -72,3 +72,10 @@ def test_a_users_file_is_clean_under_mypy(tmp_path):
     assert any('"seeds" to "run"' in line and "error" in line for line in lines), told
     assert any('Revealed type is "None"' in line for line in lines), told
     assert any("Literal['unknown']" in line and "bool" in line for line in lines), told
+
+
+def test_a_name_that_is_not_public_is_answered_with_the_one_that_is_meant():
+    with pytest.raises(AttributeError, match=r"no attribute 'Worklaod'; did you mean Workload\?"):
+        _ = rumpus.Worklaod
+    with pytest.raises(AttributeError, match=r"no attribute 'teapot'$"):
+        _ = rumpus.teapot

@@ -63,6 +63,21 @@ def test_a_failure_shows_the_verdict_and_no_traceback_of_ours(pytest_in, tmp_pat
     assert (tmp_path / told["rumpus_report"]).exists()
 
 
+def test_with_v_lines_tell_where_a_trial_is(pytest_in, tmp_path):
+    quick = "from rumpus.testing import trial_watch\n\ntrial_watch.VERBOSE_S = 0.1\n"
+    quick += "trial_watch.LOOK_S = 0.02\n"
+    (tmp_path / "conftest.py").write_text(quick)
+    test = """
+        def test_my_lock(rumpus):
+            rumpus.run("lock", time_limit=1, clients=2, nemesis=[], seed=0)
+        """
+    done = pytest_in(test, "-vv")
+    assert done.returncode == 0, done.stdout
+    assert "test_my_lock \nlock, run 1: " in done.stdout
+    assert " of 1 virtual s" in done.stdout
+    assert done.stderr == ""
+
+
 def test_properties_make_no_warning(pytest_in, tmp_path):
     test = """
         def test_my_lock(rumpus):

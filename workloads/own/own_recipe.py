@@ -11,6 +11,7 @@ read:
 """
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
+from rumpus.checker.nearest_name import nearest
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 from rumpus.workloads.own.promise_names import with_names
@@ -219,6 +221,10 @@ class OwnRecipe:
             raise NotFound(f"{reference} is no class and no function, so it makes no recipe")
         missing = cls.missing(factory) if inspect.isclass(factory) else ""
         if missing:
+            called = re.search(r"\w+", missing)
+            public = [name for name in dir(factory) if not name.startswith("_")]
+            if called and (near := nearest(called[0], public)):
+                raise NotFound(f"{reference} lacks {missing}; it has `{near}`")
             raise NotFound(
                 f"{reference} lacks {missing}: write a class of a few lines that has it and calls "
                 "yours, and name that one (docs/how-to/own-recipes.md)"

@@ -7,6 +7,7 @@ from operator import and_
 from typing import Final
 
 from rumpus.checker.check import all_kinds
+from rumpus.checker.nearest_name import nearest
 from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 
 UNAVOIDABLE: Final = frozenset({"stale-belief", "stale-action", "fenced"})
@@ -68,9 +69,11 @@ def with_names(
     for name in names:
         if name not in NAMES and name not in known:
             raise ValueError(
-                f"unknown promise {name!r}; there are {', '.join(NAMES)}, and any kind of anomaly "
-                f"can be promised never to happen: {', '.join(known)}. Those of your own workload "
-                "are known once it declares them (`anomalies`)"
+                f"unknown promise {name!r}; did you mean {near}?"
+                if (near := nearest(name, [*NAMES, *known]))
+                else f"unknown promise {name!r}; there are {', '.join(NAMES)}, and every kind of "
+                "anomaly that a recipe can prevent (`rumpus list`) or that your own workload "
+                "declares (`anomalies`)"
             )
         prevents |= NAMES.get(name, {name})
     return replace(

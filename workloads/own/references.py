@@ -3,7 +3,11 @@
 Modules are imported with the builtin ``__import__``, which finds a simulated process's own copy.
 """
 
+from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from rumpus.checker.nearest_name import nearest
 
 
 class NotFound(Exception):  # noqa: N818 - says what it is
@@ -22,16 +26,74 @@ def referred(reference: str) -> Any:
         NotFound: the module cannot be imported, or has nothing of that name.
     """
     module_name, _, attributes = reference.partition(":")
-    try:
-        found = __import__(module_name, fromlist=["__name__"])
-    except (Exception, SystemExit) as error:  # whatever a user's module raises
-        raise NotFound(
-            f"{module_name!r} cannot be imported ({type(error).__name__}: {error}): run rumpus "
-            "where `python -c 'import ...'` finds it, or install it beside rumpus"
-        ) from error
+    if "/" in module_name or module_name.endswith(".py"):
+        path = Path(module_name).with_suffix("")
+        module = ".".join(part for part in path.parts if part not in ("/", ".", ".."))
+        raise NotFound(f"{module_name!r} is a file; name its module: {module}:{attributes}")
+    found = _module(module_name)
     for attribute in attributes.split("."):
         try:
             found = getattr(found, attribute)
         except AttributeError:
-            raise NotFound(f"{module_name!r} has no {attributes!r}") from None
+            near = nearest(attribute, [name for name in dir(found) if not name.startswith("_")])
+            hint = f"; did you mean {near}?" if near else ""
+            raise NotFound(f"{module_name!r} has no {attributes!r}{hint}") from None
     return found
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        found: ModuleType = __import__(name, fromlist=["__name__"])
+    except SyntaxError as error:
+        raise NotFound(_of_syntax(error)) from error
+    except (Exception, SystemExit) as error:  # whatever a user's module raises
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise NotFound(_no_module(error.name or name)) from error
+        remedy = "; install it beside rumpus" * isinstance(error, ModuleNotFoundError)
+        raise NotFound(
+            f"{name!r} cannot be imported: {_place(error)}{type(error).__name__}: {error}{remedy}"
+        ) from error
+    return found
+
+
+def _no_module(name: str) -> str:
+    """What to say of a module that is not there, with the one that may be meant."""
+    import pkgutil  # noqa: PLC0415 - only after a mistake
+
+    parent = name.rpartition(".")[0]
+    path = _module(parent).__path__ if parent else None
+    near = nearest(name.rpartition(".")[2], (each.name for each in pkgutil.iter_modules(path)))
+    if near:
+        return f"there is no module {name!r}; did you mean {f'{parent}.{near}'.lstrip('.')}?"
+    return (
+        f"there is no module {name!r}: run rumpus in the directory where it is, or install it "
+        "beside rumpus"
+    )
+
+
+def _of_syntax(error: SyntaxError) -> str:
+    """What is wrong with the source of a module: its file and line, and the line with a caret."""
+    what = f"{_shown(error.filename or 'a module')}, line {error.lineno}: {error.msg}"
+    if not error.text:
+        return what
+    line = error.text.rstrip()
+    indent = len(line) - len(line.lstrip())
+    column = max((error.offset or 1) - 1 - indent, 0)
+    return f"{what}\n    {line.lstrip()}\n    {' ' * column}^"
+
+
+def _place(error: BaseException) -> str:
+    """The line that raised an exception while a module was imported; empty if there is none."""
+    import traceback  # noqa: PLC0415 - only after a mistake
+
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f for f in frames if not f.filename.startswith("<") and f.filename != __file__]
+    return f"{_shown(lines[-1].filename)}, line {lines[-1].lineno}: " if lines else ""
+
+
+def _shown(file: str) -> str:
+    """A file for people to read: relative to the working directory if it is inside that."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return file

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from rumpus.harness.clients import client_body
 from rumpus.harness.clients.standing import standing
 
 OWN = "mylock", "/home/ada/kazoo/my_lock.py"
@@ -30,11 +31,12 @@ def stack(*modules):
         ("threading", sys.modules["threading"].__file__),
         ("rumpus.recipes.requests.retries", "/home/ada/rumpus/recipes/requests/retries.py"),
         ("rumpus.harness.clients.home", "/home/ada/rumpus/harness/clients/home.py"),
+        ("__main__", client_body.__file__),
         ("made", "<string>"),
     ],
 )
 def test_what_a_recipe_calls_is_not_its_own(inner):
-    assert standing(stack(OWN, inner)) == "my_lock.py:3 in acquire"
+    assert standing(stack(OWN, inner)).line == "my_lock.py:3 in acquire"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,14 @@ def test_what_a_recipe_calls_is_not_its_own(inner):
     ],
 )
 def test_recipes_of_kazoo_and_of_rumpus_are_told_by_their_own_lines(module):
-    assert standing(stack(OWN, module)) == f"{module[1].rpartition('/')[2]}:3 in acquire"
+    assert standing(stack(OWN, module)).line == f"{module[1].rpartition('/')[2]}:3 in acquire"
+
+
+def test_the_code_of_the_line_is_told_with_it(tmp_path):
+    file = tmp_path / "my_lock.py"
+    file.write_text("# a lock\ndef acquire():\n    return then()  # waits\n")
+    assert standing(stack(("mylock", str(file)))).code == "return then()  # waits"
+    assert standing(stack(OWN)).code == ""
 
 
 def test_a_stack_without_a_recipe_stands_nowhere():

@@ -41,7 +41,7 @@ def test_patience_is_measured_in_sessions():
         ("hurry=1", "unknown usage 'hurry'; there are think, burst, "),
         ("fresh", "fresh has no value; write fresh=VALUE"),
         ("objects=0", "objects: Expected `int` >= 1"),
-        ("objects=many", "objects: Expected `int`"),
+        ("objects=many", "objects: 'many' is not a whole number"),
         ("tries=2", "tries: Expected `float` <= 1"),
     ],
 )

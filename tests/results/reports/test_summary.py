@@ -47,4 +47,4 @@ def test_text_cannot_break_the_tables(make_sample):
 def test_says_what_is_not_judged(sample):
     promises = replace(sample.record.promises, notes="It has no `held`.")
     record = msgspec.structs.replace(sample.record, promises=promises)
-    assert "\n\nPromises: " in page(replace(sample, record=record))
+    assert "\n\nLimits: " in page(replace(sample, record=record))

@@ -70,7 +70,7 @@ def test_one_server_is_not_drawn_if_no_fault_can_occur_with_it(task):
 def test_what_cannot_be_performed_is_told_as_one_run(task):
     for settings, words in (
         (replace(task.settings, workload="none"), "unknown workload"),
-        (replace(task.settings, nemesis=("bogus",)), "unknown kind of fault: bogus"),
+        (replace(task.settings, nemesis=("bogus",)), "unknown fault 'bogus'"),
     ):
         (run,) = perform(replace(task, settings=settings))
         assert run.attempt.exit_code == 2

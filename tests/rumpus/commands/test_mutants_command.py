@@ -30,7 +30,7 @@ def test_every_faulty_recipe_is_hunted():
 def test_a_family_that_does_not_exist_is_named(rumpus):
     answer = rumpus("mutants", "--family", "lcok")
     assert answer.code == 2
-    assert "unknown workload 'lcok'; there are lock, read-write" in answer.err
+    assert "unknown workload 'lcok'; did you mean lock?" in answer.err
 
 
 def test_what_a_run_told():
@@ -78,7 +78,7 @@ def test_so_many_seeds_of_each(rumpus, monkeypatch):
     assert "weak, in 3 of 5 runs, 0.0 s, by split-brain 3, herd 4" in answer.err
     both = rumpus("mutants", "--seeds", 5, "--budget", 20)
     assert both.code == 2
-    assert "not allowed with" in both.err
+    assert "cannot be given beside" in both.err
 
 
 def test_cases_are_made(rumpus, tmp_path, monkeypatch):

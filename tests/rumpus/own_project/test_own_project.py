@@ -123,7 +123,7 @@ def test_the_list_shows_them_and_what_cannot_be_used(rumpus):
     assert own["mine"]["workload"] == "lock"
     assert "split-brain" in own["mine"]["summary"]
     assert {each["source"] for each in own.values()} == {"pyproject.toml"}
-    assert "cannot be imported" in own["missing"]["problem"]
+    assert "there is no module" in own["missing"]["problem"]
     assert [name for name, each in own.items() if each["problem"]] == ["missing"]
     assert "fault flap: shop_of_tests.trials:Flap (pyproject.toml)" in rumpus("list").out
 

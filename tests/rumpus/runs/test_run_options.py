@@ -37,7 +37,7 @@ class TestTheSameRefusalEverywhere:
         flag = OPTIONS[name].flag
         answer = rumpus("run", "lock", flag, value)
         assert answer.code == 2
-        assert f"argument {flag}: {why}" in " ".join(answer.err.split())
+        assert f"{flag}: {why}" in " ".join(answer.err.split())
 
     def test_in_a_call(self, name, value, why):
         with pytest.raises(UsageError) as refused:

@@ -106,7 +106,7 @@ def test_a_mistake_that_needs_a_usage_shows_with_it_only(tmp_path):
     [
         (
             ["--swarm", "mild"],
-            "argument --swarm: there is no 'mild'; there are light, normal, brutal",
+            "--swarm: there is no 'mild'; there are light, normal, brutal",
         ),
         (["--usage", "hurry=1"], "unknown usage 'hurry'"),
         (["--swarm", "--time-limit", "0.5"], "leave no time for faults"),

@@ -36,7 +36,8 @@ def test_every_flaw_miss_and_false_alarm_has_a_row():
     rows = [line for line in printed.splitlines() if line.startswith("| ")]
     heads = 2 * 3
     assert len(rows) == heads + len(OURS.flaws) + len(OURS.misses) + len(OURS.false_alarms)
-    assert "`rumpus replay cases/findings/08-queue-loses-element.case.json`" in printed
+    assert "| `08-queue-loses-element`, " in printed
+    assert "| `rumpus run counter --recipe curator-shared-count`, " in printed
     assert all(each.what in printed for each in OURS.misses)
 
 

@@ -55,7 +55,7 @@ def test_a_declared_hazard_that_is_promised_is_a_violation(recipe, tmp_path):
 
 
 def test_a_kind_that_nobody_declares_cannot_be_promised(tmp_path):
-    with pytest.raises(UsageError, match=r"unknown promise 'over-limit'.*declares them"):
+    with pytest.raises(UsageError, match=r"unknown promise 'over-limit'.*declares"):
         trial(limits.Limits, "limiter", tmp_path, promises=["over-limit"])
 
 
