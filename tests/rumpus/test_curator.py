@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.harness.clients.messages import Acted
 from rumpus.harness.docker.image import build_context
 from rumpus.workloads.barrier import KEEPERS
 from rumpus.workloads.contests.semaphore import SemaphoreWorkload
@@ -46,6 +47,16 @@ def test_every_entry_can_be_loaded(name):
     assert entry.missing == "", "nothing is needed on this host"
     assert entry.expected <= recipe.promises.prevents, "a mutant breaks what it promises"
     assert bool(entry.expected) == entry.faulty
+
+
+def test_the_worker_reads_only_what_the_witness_answers():
+    """What has gone from the answer is null there, and each action ends in an exception."""
+    read = {
+        name
+        for source in (build_context("curator") / "worker").glob("*.java")
+        for name in re.findall(r'\banswer\.get\("(\w+)"\)', source.read_text())
+    }
+    assert read == set(Acted.__struct_fields__) - {"order"}
 
 
 def test_numbers_that_the_worker_repeats():
