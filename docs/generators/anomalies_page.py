@@ -65,7 +65,7 @@ def anomalies_page(kinds: Mapping[str, Kind]) -> str:
 
 def _section(kind: Kind, example: Example | None, remedy: str) -> Iterator[str]:
     yield f"\n(anomaly-{kind.name})=\n## {kind.name}\n\n"
-    yield f"**Meaning:** {kind.meaning}. {_found(kind)}\n\n"
+    yield f"**Meaning:** {kind.meaning}. {_found(kind)}".rstrip() + "\n\n"
     if example is None:
         yield "**Example:** no case of it is kept here.\n\n"
     else:
