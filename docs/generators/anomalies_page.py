@@ -38,7 +38,7 @@ own [declares its own](../how-to/own-workloads.md#checks-and-needs).
 
 In meanings *it* is what clients hold: a lock, a lease, the leadership. In the drawings time runs
 downwards, and each client has a line: `┃` while it holds, `┊` while its process does not run. `●`
-is something that the client does, `○` something that servers do, `✖` a fault. The command repeats
+is something that the client does, `○` something that servers do, `!` a fault. The command repeats
 the run from which the drawing is made.
 
 | anomaly | meaning |
@@ -65,7 +65,7 @@ def anomalies_page(kinds: Mapping[str, Kind]) -> str:
 
 def _section(kind: Kind, example: Example | None, remedy: str) -> Iterator[str]:
     yield f"\n(anomaly-{kind.name})=\n## {kind.name}\n\n"
-    yield f"**Meaning:** {kind.meaning}. {_found(kind)}\n\n"
+    yield f"**Meaning:** {kind.meaning}. {_found(kind)}".rstrip() + "\n\n"
     if example is None:
         yield "**Example:** no case of it is kept here.\n\n"
     else:

@@ -1,7 +1,7 @@
 """An example of each kind of anomaly: the story of a kept case, or of a run that a seed repeats.
 
 ``python -m docs.generators.anomaly_examples`` performs the runs and writes down their stories, for
-the kinds that are hazards where they are seen, of which there are no cases.
+the kinds of which there are no cases: hazards, and mistakes of no recipe here.
 """
 
 import json
@@ -21,6 +21,8 @@ _PAUSED: Final = "--nemesis client-pause --clients 2 --ensemble sim --seed 1 --s
 RUNS: Final[Mapping[str, str]] = {
     "stale-action": f"run lock --recipe validity --action-time 3 --time-limit 8 {_PAUSED}",
     "stale-belief": f"run lock --time-limit 6 {_PAUSED}",
+    "unexpected-error": "run lock --recipe docs.generators.raising_lock:RaisingLock --clients 2 "
+    "--nemesis none --time-limit 2 --ensemble sim --seed 1",
     "lost-transaction": "run append --server-mutant discontinuous-committed-log --ensemble sim "
     "--nodes 5 --clients 4 --time-limit 55 --usage think=0.5 --seed 1 "
     "--plan docs/plans/staggered-kills.json",

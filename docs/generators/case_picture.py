@@ -6,6 +6,7 @@ Usage::
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,31 +21,32 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 CASE: Final = ROOT / "cases" / "findings" / "16-locking-queue-stale-element.case.json"
 
 
-def report_of(case: Path, runs: Path) -> Path:
+def report_of(case: Path, folder: Path) -> Path:
     """Perform the run of a case, and return the path of its report.
 
     Args:
         case: its file.
-        runs: a directory for the run.
+        folder: where the run is performed, so that its command names no other directory.
     """
     document = json.loads(case.read_text(encoding="utf-8"))
     load_case(case)  # refuses what is no case
-    plan = runs / "plan.json"
-    plan.write_text(json.dumps(document["plan"]), encoding="utf-8")
+    (folder / "plan.json").write_text(json.dumps(document["plan"]), encoding="utf-8")
     settings = dict(document["settings"])
     words = [settings.pop("workload"), "--ensemble", settings.pop("ensemble", "sim")]
     for name, value in settings.items():
         words += [OPTIONS[name].flag, str(value)]
-    words += ["--seed", str(document["seed"]), "--plan", str(plan), "--runs", str(runs)]
+    words += ["--seed", str(document["seed"]), "--plan", "plan.json"]
     command = [sys.executable, "-m", "rumpus.program", "run", *words]
-    subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
-    return runs / "latest" / "report.html"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=folder, env=environment, check=False, stdout=subprocess.DEVNULL)
+    return folder / "runs" / "latest" / "report.html"
 
 
 def main(picture: Path) -> None:
     """Perform the run, and take a picture of its report."""
-    with tempfile.TemporaryDirectory() as runs:
-        take(report_of(CASE, Path(runs)), picture.resolve())
+    picture = picture.resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        take(report_of(CASE, Path(folder)), picture)
 
 
 if __name__ == "__main__":

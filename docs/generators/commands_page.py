@@ -6,11 +6,11 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from docs.generators.marked_page import table_row
-from rumpus.command_arguments import COMMANDS
+from rumpus.command_arguments import COMMANDS, OF_RUNS
 from rumpus.command_line import make_parser
 
 _HEAD: Final = """\
@@ -48,14 +48,22 @@ def _section(name: str) -> Iterator[str]:
     optional = ["[OPTIONS]"] if len(places) < len(actions) else []
     yield f"\n## {name}\n\n{parser.description}\n\n"
     yield f"```text\n{' '.join(['rumpus', name, *optional, *places])}\n```\n"
-    rows = [
+    rows = _rows(actions)
+    if name in OF_RUNS - {"run"}:
+        of_run = set(_rows(make_parser(["run"]).commands["run"]._actions))  # noqa: SLF001 - as above
+        yield "\nIts other arguments are those of [`run`](#run).\n"
+        rows = [row for row in rows if row not in of_run]
+    if rows:
+        yield "\n| argument | meaning |\n| --- | --- |\n"
+        yield "".join(f"{row}\n" for row in rows)
+
+
+def _rows(actions: Iterable[argparse.Action]) -> list[str]:
+    return [
         table_row((f"`{_shown(each)}`", _words(each)))
         for each in actions
         if each.help != argparse.SUPPRESS
     ]
-    if rows:
-        yield "\n| argument | meaning |\n| --- | --- |\n"
-        yield "".join(f"{row}\n" for row in rows)
 
 
 def _shown(action: argparse.Action) -> str:

@@ -65,7 +65,7 @@ def _actor(what: str) -> tuple[list[str], str]:
     """The clients in whose lines an event is marked, and by what."""
     named = _CLIENT.findall(what)
     if what.startswith("fault:"):
-        return named, "✖"
+        return named, "!"
     if what.startswith("servers:") or _BY_SERVERS.search(what):
         return named[:1], "○"
     begins = _CLIENT.match(what)

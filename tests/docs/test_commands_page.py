@@ -18,6 +18,7 @@ def test_every_option_of_every_command_is_there():
     sections = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
     assert [section.partition("\n")[0] for section in sections] == list(COMMANDS)
     for name, section in zip(COMMANDS, sections, strict=True):
+        shown = section + sections[0] if "those of [`run`]" in section else section
         for option in make_parser([name]).commands[name]._option_string_actions:
             if option not in ("-h", "--help", "-v", "--verbose"):
-                assert f"{option}" in section, (name, option)
+                assert option in shown, (name, option)

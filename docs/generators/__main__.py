@@ -1,0 +1,50 @@
+"""Bring all pages up to date that are made from the code and from kept cases.
+
+``python -m docs.generators`` takes some seconds and performs no runs. Programs that perform some
+have commands of their own: claims, systems, versions, stories of anomalies, pictures, the track
+record.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from docs.generators import (
+    anomalies_page,
+    api_page,
+    commands_page,
+    fault_tables,
+    findings_page,
+    index_file,
+    models_page,
+    option_tables,
+    recipe_pages,
+)
+from rumpus.catalogue.index import FILE
+from rumpus.checker.check import all_kinds
+from rumpus.checker.deciders.registry import MODELS
+
+DOCS: Final = Path(__file__).resolve().parents[1]
+
+WHOLE: Final[Mapping[str, Callable[[], str]]] = {
+    "anomalies": lambda: anomalies_page.anomalies_page(all_kinds()),
+    "api": api_page.api_page,
+    "commands": commands_page.commands_page,
+    "models": lambda: models_page.models_page(MODELS),
+}
+"""Pages of ``docs/reference`` that are generated as a whole."""
+
+
+def main(docs: Path = DOCS) -> None:
+    """Bring the pages in a folder up to date."""
+    for name, made in WHOLE.items():
+        (docs / "reference" / f"{name}.md").write_text(made(), encoding="utf-8")
+    fault_tables.main(docs)
+    option_tables.main(docs)
+    recipe_pages.main(docs / "recipes")
+    findings_page.main(docs / "track-record" / "findings.md")
+
+
+if __name__ == "__main__":
+    main()
+    FILE.write_text(index_file.index_file(), encoding="utf-8")
