@@ -71,8 +71,10 @@ class StatusText:
             return [Text("after the load")]
         unit = "virtual s" if status.virtual else "s"
         told = f"{max(over, 0) / S:.0f} of {(ends - began) / S:g} {unit}"
-        if status.virtual and over > 0 and (spent := now - self._loaded) >= 1:
-            told += f", some {spent * (ends - began - over) / over:.0f} s left"
+        spent = now - self._loaded
+        left = spent * (ends - began - over) / over if over > 0 else 0.0
+        if status.virtual and spent >= 1 and left >= 1:
+            told += f", some {left:.0f} s left"
         return [Text(told)]
 
     def _numbers(self, status: Status) -> Text:

@@ -113,7 +113,7 @@ def _add_workload(page: Page, workload: Mapping[str, Any]) -> None:
             page.say(6, f"wakes at most {promises['wakeups']} per release")
         if promises["notes"]:
             page.say(6, (promises["notes"], "dim"))
-    for recipe in workload["other_systems"]:
+    for recipe in sorted(workload["other_systems"], key=itemgetter("faulty")):
         how = f", on docker with {recipe['system']}"
         if recipe["client_image"]:
             how += f", by clients in containers of {recipe['client_image']}"
