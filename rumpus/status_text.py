@@ -88,6 +88,8 @@ class StatusText:
 
     def _rate(self, status: Status) -> float | None:
         """How many operations succeeded a second of late; None as long as nobody knows."""
+        if status.load is None:
+            return None
         progress, counts = status.progress, self._counts
         counts.append((progress.time, progress.ok))
         while len(counts) > 2 and counts[-1][0] - counts[1][0] >= RATE_S * S:
