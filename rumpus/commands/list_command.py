@@ -145,7 +145,7 @@ def _add_faults(page: Page, faults: Sequence[Mapping[str, Any]]) -> None:
     if len(reasons) == 1:
         page.say(6, (reasons.pop(), "red"))
     else:
-        page.say(2, "a Docker engine answers; `rumpus doctor` tries what it allows")
+        page.say(2, "`rumpus doctor` tries which of them Docker allows on this host")
 
 
 def _add_own(page: Page, named: Sequence[Mapping[str, Any]]) -> None:
