@@ -402,6 +402,3 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "conformance": ("check that a server behaves as ZooKeeper 3.8 does", _conformance),
 }
 """Name of a command -> what it is for, and what adds its arguments to its parser."""
-
-OF_RUNS: Final = frozenset({"run", "explore"})
-"""Commands whose arguments are made from the options of runs, which are slow to import."""

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from rumpus.command_arguments import COMMANDS, OF_RUNS
+from rumpus.command_arguments import COMMANDS
 from rumpus.command_parser import CommandParser, WrongArguments
 from rumpus.consoles import Lines, documents_printed, notices, print_json, print_text
 from rumpus.exit_codes import DEFECT, MEANINGS, UNDECIDED, USAGE, ending, exit_code, in_words
@@ -119,8 +119,13 @@ class _Version(argparse.Action):
         sys.exit(0)
 
 
-def make_parser(words: Sequence[str]) -> CommandParser:
-    """The parser of a command line. Options of ``run`` are known only if the words begin so."""
+def make_parser(words: Sequence[str] | None = None) -> CommandParser:
+    """The parser of a command line.
+
+    Args:
+        words: the command line; only the arguments of its own command are made, as those of all
+            take as long as what some commands do. None for the arguments of every command.
+    """
     parser = CommandParser(
         prog="rumpus",
         description="Correctness and chaos tests for coordination recipes on ZooKeeper.",
@@ -141,6 +146,6 @@ def make_parser(words: Sequence[str]) -> CommandParser:
         )
         added.set_defaults(command=f"{name.replace('-', '_')}_command")
         added.add_argument("-v", "--verbose", action="store_true", help="show traces of errors")
-        if name not in OF_RUNS or name in words[:1]:
+        if words is None or name in words[:1]:
             add_arguments(added)
     return parser

@@ -71,8 +71,10 @@ class StatusText:
             return [Text("after the load")]
         unit = "virtual s" if status.virtual else "s"
         told = f"{max(over, 0) / S:.0f} of {(ends - began) / S:g} {unit}"
-        if status.virtual and over > 0 and (spent := now - self._loaded) >= 1:
-            told += f", some {spent * (ends - began - over) / over:.0f} s left"
+        spent = now - self._loaded
+        left = spent * (ends - began - over) / over if over > 0 else 0.0
+        if status.virtual and spent >= 1 and left >= 1:
+            told += f", some {left:.0f} s left"
         return [Text(told)]
 
     def _numbers(self, status: Status) -> Text:
@@ -86,6 +88,8 @@ class StatusText:
 
     def _rate(self, status: Status) -> float | None:
         """How many operations succeeded a second of late; None as long as nobody knows."""
+        if status.load is None:
+            return None
         progress, counts = status.progress, self._counts
         counts.append((progress.time, progress.ok))
         while len(counts) > 2 and counts[-1][0] - counts[1][0] >= RATE_S * S:

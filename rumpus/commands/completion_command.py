@@ -49,7 +49,7 @@ def completion_command(arguments: argparse.Namespace) -> int:
         raise EnvironmentRefusal(
             "completion needs the package shtab: pip install 'rumpus[completion]'"
         ) from error
-    parser = make_parser(["run"])
+    parser = make_parser()
     for action in _actions(parser):
         for name in action.option_strings or [action.dest]:
             if name in _NAMES:

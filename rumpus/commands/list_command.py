@@ -113,7 +113,7 @@ def _add_workload(page: Page, workload: Mapping[str, Any]) -> None:
             page.say(6, f"wakes at most {promises['wakeups']} per release")
         if promises["notes"]:
             page.say(6, (promises["notes"], "dim"))
-    for recipe in workload["other_systems"]:
+    for recipe in sorted(workload["other_systems"], key=itemgetter("faulty")):
         how = f", on docker with {recipe['system']}"
         if recipe["client_image"]:
             how += f", by clients in containers of {recipe['client_image']}"
@@ -145,7 +145,7 @@ def _add_faults(page: Page, faults: Sequence[Mapping[str, Any]]) -> None:
     if len(reasons) == 1:
         page.say(6, (reasons.pop(), "red"))
     else:
-        page.say(2, "a Docker engine answers; `rumpus doctor` tries what it allows")
+        page.say(2, "`rumpus doctor` tries which of them Docker allows on this host")
 
 
 def _add_own(page: Page, named: Sequence[Mapping[str, Any]]) -> None:

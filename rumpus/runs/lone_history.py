@@ -18,7 +18,7 @@ from rumpus.runs.run_files import RunFiles
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.own.references import NotFound, is_reference
+from rumpus.workloads.own.references import NotFound, is_reference, unknown_recipe
 from rumpus.workloads.registry import WORKLOADS, find_workload, fitting_workloads
 
 ANY = "any"
@@ -135,10 +135,7 @@ def _promises(family: Workload, recipe: str | None) -> Promises:
     """A recipe's promises, or without a recipe all that any sound recipe of the family makes."""
     if recipe is not None:
         if recipe not in family.recipes:
-            raise UsageError(
-                f"--recipe: unknown recipe {recipe!r} of workload {family.name}; "
-                f"{family.recipes_there(recipe)}"
-            )
+            raise UsageError(f"--recipe: {unknown_recipe(recipe, family.name, family.catalogue)}")
         return family.recipes[recipe].promises
     made = [
         kind.promises

@@ -143,7 +143,7 @@ def test_a_model_of_ones_own(rumpus, file, tmp_path, monkeypatch):
         rumpus("check", nine, "--model", "own_models:function"), "own_models:function is no class"
     )
     refused(rumpus("check", nine, "--model", "own_models:Even"), "has no 'Even'")
-    refused(rumpus("check", nine, "--model", "no_such_module:X"), "'no_such_module' cannot be")
+    refused(rumpus("check", nine, "--model", "no_such_module:X"), "no module 'no_such_module'")
 
 
 def test_what_the_model_does_not_know_is_named_with_those_that_do(rumpus, file):
@@ -154,7 +154,8 @@ def test_what_the_model_does_not_know_is_named_with_those_that_do(rumpus, file):
 
 
 def test_a_model_that_is_not_there(rumpus, file):
-    refused(rumpus("check", file(GOOD), "--model", "mutexes"), "'mutexes'", *MODELS)
+    refused(rumpus("check", file(GOOD), "--model", "mutexes"), "'mutexes'; did you mean mutex?")
+    refused(rumpus("check", file(GOOD), "--model", "tea"), "'tea'", *MODELS)
 
 
 def test_without_a_model_it_says_which_there_are(rumpus, file):

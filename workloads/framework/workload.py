@@ -16,7 +16,6 @@ import msgspec
 from rumpus.checker.check import Check
 from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.history import Op
-from rumpus.checker.nearest_name import nearest
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Verdict, judge
@@ -37,7 +36,7 @@ from rumpus.workloads.framework.operation import Bound, Operation
 from rumpus.workloads.framework.used_client import UsedClient, paced
 from rumpus.workloads.own.own_recipe import OwnRecipe
 from rumpus.workloads.own.promise_names import common, with_names
-from rumpus.workloads.own.references import NotFound, is_reference, referred
+from rumpus.workloads.own.references import NotFound, is_reference, referred, unknown_recipe
 
 REST_S: Final = 0.01
 """How long a client rests after a recipe of another repository has failed at once.
@@ -284,22 +283,7 @@ class Workload(ABC):
             return entry.recipe if isinstance(entry, CatalogueEntry) else entry
         if is_reference(name):
             return referred(name)
-        raise NotFound(f"unknown recipe {name!r} of workload {cls.name}; {cls.recipes_there(name)}")
-
-    @classmethod
-    def recipes_there(cls, name: str) -> str:
-        """What to say of a recipe that is unknown: the one that is meant, or the sound ones."""
-        entries = {**cls.catalogue, **cls.elsewhere}
-        mutants = [each for each, entry in entries.items() if getattr(entry, "faulty", False)]
-        sound = [each for each in entries if each not in mutants]
-        if near := nearest(name, sound) or nearest(name, mutants):
-            return f"did you mean {near}?"
-        if "." in name:
-            return f"for a module of your own add the class or function: {name}:NAME"
-        told = f"there are {', '.join(sound) or 'none'}"
-        if mutants:
-            told += f"; {len(mutants)} with a known mistake (`rumpus list`)"
-        return f"{told}; or package.module:Name for one of your own"
+        raise NotFound(unknown_recipe(name, cls.name, {**cls.catalogue, **cls.elsewhere}))
 
     @classmethod
     def _promising(cls, name: str, found: Any, promises: Promises) -> type[Recipe]:

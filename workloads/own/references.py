@@ -3,6 +3,7 @@
 Modules are imported with the builtin ``__import__``, which finds a simulated process's own copy.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,6 +40,27 @@ def referred(reference: str) -> Any:
             hint = f"; did you mean {near}?" if near else ""
             raise NotFound(f"{module_name!r} has no {attributes!r}{hint}") from None
     return found
+
+
+def unknown_recipe(name: str, workload: str, entries: Mapping[str, Any]) -> str:
+    """What to say of a recipe's name that is unknown: which is meant, or which there are.
+
+    Args:
+        name: the name.
+        workload: the workload's name.
+        entries: the workload's recipes; of those with a known mistake only the number is told.
+    """
+    mutants = [each for each, entry in entries.items() if getattr(entry, "faulty", False)]
+    sound = [each for each in entries if each not in mutants]
+    if near := nearest(name, sound) or nearest(name, mutants):
+        told = f"did you mean {near}?"
+    elif "." in name:
+        told = f"for a module of your own add the class or function: {name}:NAME"
+    else:
+        few = f"; {len(mutants)} with a known mistake (`rumpus list`)" if mutants else ""
+        more = "; or package.module:Name for one of your own"
+        told = f"there are {', '.join(sound) or 'none'}{few}{more}"
+    return f"unknown recipe {name!r} of workload {workload}; {told}"
 
 
 def _module(name: str) -> ModuleType:
