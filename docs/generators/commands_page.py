@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from docs.generators.marked_page import table_row
-from rumpus.command_arguments import COMMANDS, OF_RUNS
+from rumpus.command_arguments import COMMANDS
 from rumpus.command_line import make_parser
+
+LIKE_RUN: Final = frozenset({"explore"})
+"""Commands that take most arguments of ``run``, too."""
 
 _HEAD: Final = """\
 # Commands
@@ -49,7 +52,7 @@ def _section(name: str) -> Iterator[str]:
     yield f"\n## {name}\n\n{parser.description}\n\n"
     yield f"```text\n{' '.join(['rumpus', name, *optional, *places])}\n```\n"
     rows = _rows(actions)
-    if name in OF_RUNS - {"run"}:
+    if name in LIKE_RUN:
         of_run = set(_rows(make_parser(["run"]).commands["run"]._actions))  # noqa: SLF001 - as above
         yield "\nIts other arguments are those of [`run`](#run).\n"
         rows = [row for row in rows if row not in of_run]
