@@ -1,8 +1,7 @@
 """Bring all pages up to date that are made from the code and from kept cases.
 
 ``python -m docs.generators`` takes some seconds and performs no runs. Programs that perform some
-have commands of their own: claims, systems, versions, stories of anomalies, pictures, the track
-record.
+have commands of their own: claims, systems, versions, stories of anomalies, pictures.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from docs.generators import (
     models_page,
     option_tables,
     recipe_pages,
+    track_record_page,
 )
 from rumpus.catalogue.index import FILE
 from rumpus.checker.check import all_kinds
@@ -48,3 +48,4 @@ def main(docs: Path = DOCS) -> None:
 if __name__ == "__main__":
     main()
     FILE.write_text(index_file.index_file(), encoding="utf-8")
+    track_record_page.main()
