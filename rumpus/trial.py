@@ -120,7 +120,7 @@ class Result:
         if self.story:
             lines += ["", "what happened:", *(f"  {line}" for line in self.story)]
         if self.notes:
-            lines += ["", f"promises: {self.notes}"]
+            lines += ["", f"limits: {self.notes}"]
         if self.versions:
             lines += ["", f"versions: {version_line(self.versions)}"]
         if self.command:

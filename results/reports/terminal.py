@@ -48,7 +48,7 @@ def print_verdict(
         Text(f"operations: {ops.ok:,} ok, {ops.fail:,} fail, {ops.info:,} info in {duration}")
     )
     if record.promises.notes:
-        console.print(Text(f"promises:   {record.promises.notes}"), soft_wrap=True)
+        console.print(Text(f"limits:     {record.promises.notes}"), soft_wrap=True)
     for name, figures in measure_lines(results.measures):
         console.print(Text(f"{name + ':':<12}{figures}"), soft_wrap=True)
     console.print(Text(f"versions:   {version_line(results.versions)}"), soft_wrap=True)

@@ -63,7 +63,7 @@ def test_says_what_is_not_judged(sample):
     promises = replace(sample.record.promises, notes="It has no `held`: [b]derived[/b].")
     record = msgspec.structs.replace(sample.record, promises=promises)
     lines = printed(replace(sample, record=record)).splitlines()
-    assert "promises:   It has no `held`: [b]derived[/b]." in lines
+    assert "limits:     It has no `held`: [b]derived[/b]." in lines
 
 
 @pytest.mark.parametrize(
