@@ -70,7 +70,7 @@ bench: setup
 
 # The site, in build/site: open index.html there. A link that leads nowhere is an error.
 docs: $(VENV)/ready
-	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/site-trees docs build/site
+	$(BIN)/python -m sphinx -W --keep-going -n -q -E -a -b html -d build/site-trees docs build/site
 
 # The pictures of reports in the README and on the site; needs chromium or chrome. Look at them before
 # a commit.

@@ -170,8 +170,9 @@ def timetable(kinds: int, *, time_limit: float, interval: float, needed: float) 
     notes = []
     if slot < interval:
         notes.append(
-            f"the interval is {slot:.1f} s instead of {interval:g} s, so that all {kinds} kinds "
-            f"of fault fit into {time_limit:g} s"
+            f"the interval is {slot:.1f} s instead of {interval:g} s, so that "
+            + ("the fault fits" if kinds == 1 else f"all {kinds} kinds of fault fit")
+            + f" into {time_limit:g} s"
         )
     if slot - room < needed + LEAST_LEAD:
         least = FIRST + TAIL + kinds * (needed + SPREAD + ROOM) - ROOM

@@ -161,6 +161,8 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     )
     words = "run nothing; print a test module that fails as long as the failure is there"
     parser.add_argument("--as-test", action="store_true", help=words)
+    words = "write the report of a single case's run to this file"
+    parser.add_argument("--report", type=Path, metavar="FILE.html", help=words)
     _add_jobs(parser)
     add_json(parser)
 

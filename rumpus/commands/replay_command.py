@@ -20,9 +20,11 @@ from rumpus.campaigns.replaying import (
 from rumpus.campaigns.run_cases import case_of_run
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
-from rumpus.consoles import answers, notices, print_document, print_text
+from rumpus.consoles import answers, notices, print_document, print_text, shown
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
+from rumpus.nights.documents.bundling import performed_again
 from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.results.atomic_file import write_atomically
 from rumpus.usage_error import UsageError
 
 _STYLES = {True: "bold red", False: "green", "unknown": "yellow"}
@@ -36,17 +38,18 @@ def replay_command(arguments: argparse.Namespace) -> int:
     else 0.
 
     Raises:
-        UsageError: there is no case, or it is malformed.
+        UsageError: there is no case, or it is malformed, or a report of several is asked for.
+        StoreError: the report cannot be written.
     """
     find_in_working_directory()
     names_here().find_modules()
     cases = dict(_cases(arguments.path))
+    if arguments.report is not None and (_given_changes(arguments) or len(cases) != 1):
+        raise UsageError("--report is for a single case as it is: name one, and change nothing")
     if arguments.as_test:
         print_text([as_test(cases)])
         return VALID
-    changes: dict[str, Any] = {"ensemble": arguments.ensemble, "kazoo": arguments.kazoo}
-    given = {name: value for name, value in changes.items() if value is not None}
-    tasks = [replay_task(case, **given) for case in cases.values()]
+    tasks = [replay_task(case, **_given_changes(arguments)) for case in cases.values()]
     rows: list[dict[str, Any]] = []
     console = notices()
     if not all(task.repeatable for task in tasks):
@@ -70,11 +73,33 @@ def replay_command(arguments: argparse.Namespace) -> int:
             interrupted = True
             console.print(Text(f"interrupted, after {len(rows)} of {len(cases)} cases"))
     code = _exit_code(rows, interrupted=interrupted)
+    if arguments.report is not None and not interrupted:
+        _write_report(arguments, next(iter(cases.values())))
     if arguments.json:
         document = rows[0] if _is_alone(arguments.path) else {"cases": rows}
         document |= ending(code, interrupted=interrupted)
         print_document(document)
     return code
+
+
+def _given_changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of the case's run that are to differ."""
+    changes = {"ensemble": arguments.ensemble, "kazoo": arguments.kazoo}
+    return {name: value for name, value in changes.items() if value is not None}
+
+
+def _write_report(arguments: argparse.Namespace, case: Case) -> None:
+    """Perform the case's run once more, and write its report.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    again = performed_again(case, str(arguments.path))
+    if again.report is None:
+        notices().print(Text(f"no report: {again.why}"), soft_wrap=True)
+        return
+    write_atomically(arguments.report, again.report)
+    notices().print(Text(f"report: {shown(arguments.report)}"), soft_wrap=True)
 
 
 def _exit_code(rows: Sequence[Mapping[str, Any]], *, interrupted: bool) -> int:

@@ -130,7 +130,7 @@ def _upstream(record: FlawRecord) -> str:
 
 
 def _seen(day: dt.date | None) -> str:
-    return "not since" if day is None else f"last seen {day}"
+    return "not performed again" if day is None else f"last seen {day}"
 
 
 def _flaw_data(flaw: Flaw) -> dict[str, Any]:

@@ -54,6 +54,8 @@ def unknown_recipe(name: str, workload: str, entries: Mapping[str, Any]) -> str:
     sound = [each for each in entries if each not in mutants]
     if near := nearest(name, sound) or nearest(name, mutants):
         told = f"did you mean {near}?"
+    elif "." in name and name.rpartition(".")[2][:1].isupper():
+        told = f"did you mean {':'.join(name.rsplit('.', 1))}?"
     elif "." in name:
         told = f"for a module of your own add the class or function: {name}:NAME"
     else:

@@ -35,7 +35,7 @@ _PACKAGES: Final = ("kazoo", "rumpus")
 
 
 class Again(NamedTuple):
-    """What came of performing a case's run for its bundle.
+    """What came of performing a case's run for its report.
 
     Attributes:
         report: the page of the run; None if there is none.
@@ -46,8 +46,12 @@ class Again(NamedTuple):
     why: str = ""
 
 
-def performed_again(case: Case) -> Again:
+def performed_again(case: Case, file: str = CASE) -> Again:
     """The report of a case's run, performed anew in a temporary directory that is gone after.
+
+    Args:
+        case: the case.
+        file: the name of its file, for the command that repeats it.
 
     Raises:
         UsageError: what the case names does not exist.
@@ -63,7 +67,7 @@ def performed_again(case: Case) -> Again:
         seen = outcome_of(judged.judgement, task.settings)
         if seen.find(case.expects, promised=case.promised) is None:
             return Again(None, "this version of the software does not show the failure")
-        record.argv = ["rumpus", "replay", CASE]
+        record.argv = ["rumpus", "replay", file]
         results = results_document(Path("run"), record, timeline, verdict)
         return Again(render_report(record, timeline, verdict, results))
 

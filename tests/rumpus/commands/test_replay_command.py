@@ -69,6 +69,22 @@ def test_a_run_is_replayed(tmp_path, monkeypatch, capsys):
     assert (code, told["reproduced"], told["same_run"]) == (1, True, True)
 
 
+def test_the_report_of_a_case_is_written(place, capsys):
+    file, case = place / "report.html", str(place / "good" / "fails.case.json")
+    assert main(["replay", case, "--report", str(file)]) == 1
+    assert f"report: {file}" in capsys.readouterr().err
+    page = file.read_text()
+    assert "Violation: the recipe broke a promise" in page
+    assert f"rumpus replay {case}" in page
+
+
+@pytest.mark.parametrize("words", [["."], ["good/fails.case.json", "--kazoo", "2.10.0"]])
+def test_a_report_is_of_one_case_as_it_is(place, monkeypatch, capsys, words):
+    monkeypatch.chdir(place)
+    assert main(["replay", *words, "--report", "report.html"]) == 2
+    assert "--report is for a single case as it is" in capsys.readouterr().err
+
+
 def test_where_there_is_no_case_it_is_said(tmp_path, capsys):
     assert main(["replay", str(tmp_path)]) == 2
     assert "*.case.json" in capsys.readouterr().err

@@ -28,7 +28,7 @@ def record(tmp_path, monkeypatch):
 
 
 def test_a_replayed_case_was_seen_today(rumpus, record):
-    assert "not since" in rumpus("track-record").out
+    assert "not performed again" in rumpus("track-record").out
     answer = rumpus("track-record", "--replay", "--jobs", 1)
     assert answer.code == 0
     day = read_measured(record)[CASE].reproduced

@@ -44,6 +44,7 @@ MISTAKES = [
     "run queue --action-time 1",
     "run lock --recipe shop/locks.py:Lock",
     "run lock --recipe shop.locks",
+    "run lock --recipe shop.locks.Lock",
     "run lock --recipe shop.lokcs:Lock",
     "run lock --recipe shop.locks:Lokc",
     "run lock --recipe shop.typo:Lock",
