@@ -85,7 +85,9 @@ def test_a_run_from_start_to_report(rumpus, program, runs, plan, on_engine):
     for step in ("starting 3 servers", "load for 12 s", "healing", "final phase", "gathering logs"):
         assert started.said(step)
     assert re.search(
-        r"ok \d+  fail \d+  info \d+  leader n\d  faults: client-pause c\d", answer.err
+        r"ok \d+ \(\d+/s\)  fail \d+  info \d+  leader n\d  holder (-|c\d)  "
+        r"faults: client-pause c\d",
+        answer.err,
     )
     assert f"report:     {run.report}" in answer.err
     for file in (run.report, run.junit, run.summary, run.plan, run.harness_log):
