@@ -46,7 +46,8 @@ test-full: $(VENV)/ready
 		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py tests/workloads/own \
 		tests/simulation/differential tests/conformance tests/rumpus/test_other_systems.py \
 		tests/rumpus/test_curator.py tests/harness/docker/test_container_workers.py \
-		tests/nemesis/test_real_upgrade.py \
+		tests/nemesis/test_real_upgrade.py tests/harness/test_sim_determinism.py \
+		tests/test_distributions.py \
 		--timeout 3600 $(TEST_FLAGS)
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run

@@ -1,6 +1,7 @@
 """The digest of a whole simulated run is a function of seed, options and code; and what if not."""
 
 import inspect
+import os
 
 import pytest
 
@@ -44,7 +45,18 @@ def test_every_mode_of_preemption_makes_another_run(plain):
     assert len(set(plain)) == len(RUNS)
 
 
-@pytest.mark.parametrize("name", OTHERS)
+SAMPLE = "random hashes, other threads, modules and objects"
+"""The circumstances that differ most; the others have their turn at night."""
+
+IF_FULL = pytest.mark.skipif(
+    "RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name == SAMPLE else pytest.param(name, marks=IF_FULL) for name in OTHERS],
+)
 def test_neither_the_interpreter_matters_nor_what_it_did_before(plain, name, tmp_path):
     assert printed(OTHERS[name], DIGESTS_LATER, tmp_path, tmp_path) == plain
 
