@@ -327,7 +327,16 @@ class _Teller:
         call = change.call
         inside = "" if call is None else f", in its {call.invoke.f}"
         record = None if call is None else call.invoke.index
-        return StoryLine(change.time, rank, f"{who} {what}{inside}", record, change.client)
+        words = f"{who} {what}{self._made_by_another(change)}{inside}"
+        return StoryLine(change.time, rank, words, record, change.client)
+
+    def _made_by_another(self, change: Change) -> str:
+        """Whose the znode is that a client deletes, if it is not the client's own."""
+        if change.how not in ("deleted", "multi"):
+            return ""
+        lives = _lives(self._timeline.znodes[change.path])
+        maker = next((made.client for made, gone in lives if gone is change), change.client)
+        return "" if maker in (None, change.client) else f", which c{maker} had made"
 
     def _of_call(self, call: Operation) -> Iterator[StoryLine]:
         invoke, done = call

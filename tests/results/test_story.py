@@ -115,6 +115,7 @@ class Truth:
 
 def test_a_client_that_the_anomaly_does_not_name_is_told_if_it_deleted_a_znode_of_it():
     recorded = Recorded().session(0, 2, "connected", session="0x3")
+    recorded.session(0, 0, "connected", session="0x1")
     recorded.acquire(1100, 1200, 0, session="0x1", node="/l/n-0000000007")
     recorded.add(1370, 2, "invoke", "release").add(1390, 2, "ok", "release")
     recorded.acquire(1250, 1400, 1, session="0x2").end(2000)
@@ -124,7 +125,8 @@ def test_a_client_that_the_anomaly_does_not_name_is_told_if_it_deleted_a_znode_o
     anomaly = Anomaly(kind="split-brain", description="it", ops=cited, clients=[0, 1])
     anomaly.start = anomaly.end = 1_400_000_000
     timeline = laid_out(records, truth=Truth(), clock=WallClock([(0, 0)]))
-    assert "    1.380 s  c2 deletes 7, in its release" in story(timeline, verdict(anomaly))
+    told = "    1.380 s  c2 deletes 7, which c0 had made, in its release"
+    assert told in story(timeline, verdict(anomaly))
     (line,) = (each for each in story_lines(timeline, anomaly) if each.words.startswith("c2 del"))
     release = next(op for op in records if op.f == "release")
     assert (line.client, line.record) == (2, release.index)
