@@ -91,11 +91,10 @@ def check(
     """Decide whether the operations of a history follow a model. No server is needed.
 
     Args:
-        history: a file, or a run's directory, in any format of
-            docs/reference/history-format.md; or records,
-            each a mapping with ``process``, ``type`` (invoke, ok, fail or info), ``f``, ``value``,
-            ``error`` and ``time`` in nanoseconds. If no record has a time, each happened after the
-            one before.
+        history: a file, or a run's directory, in any format of docs/reference/history-format.md;
+            or records, each a mapping with ``process``, ``type`` (invoke, ok, fail or info),
+            ``f``, ``value``, ``error`` and ``time`` in nanoseconds. If no record has a time, each
+            happened after the one before.
         model: a model's name (docs/reference/models.md), ``package.module:Class``, or a subclass of
             ``rumpus.Model``.
         initial: the object's initial value; None for the model's own.

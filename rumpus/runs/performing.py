@@ -328,7 +328,7 @@ def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe
         recipe = workload.recipe_of(name, settings.promises)
     except (NotFound, ValueError) as error:
         whose = [family for family, known in recipes().items() if name in chain(*known)]
-        if whose and not workload.is_own:
+        if whose and workload.name not in whose and not workload.is_own:
             raise UsageError(
                 f"unknown recipe {name!r} of workload {workload.name}; it is a recipe of "
                 f"{', '.join(whose)}"

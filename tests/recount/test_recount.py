@@ -132,9 +132,20 @@ def test_what_must_have_happened(run):
         elif name.endswith(": in force, with operations inside, and healed"):
             kind = name.partition(":")[0]
             assert need["observed"] == sum(w.kind == kind for w in proven(run))
+        elif name.startswith("answered calls of "):
+            f = name.removeprefix("answered calls of ")
+            assert need["observed"] == sum(answers(record, f) for record in run.records), name
         else:
             asked = {c.client for c in run.calls if c.called >= run.final}
             assert need["observed"] == len(asked), name
+
+
+def answers(record, f):
+    """Whether a record says what became of a client's call; it may have been asked to leave."""
+    if not isinstance(record["process"], int) or record["f"] != f:
+        return False
+    leaves = record["type"] == "info" and (record.get("error") or "").startswith("Leaves:")
+    return leaves or record["type"] in ("ok", "fail")
 
 
 def test_length_and_completeness(run):

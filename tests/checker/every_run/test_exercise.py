@@ -191,9 +191,14 @@ def calls(count, *, answered=0, error="KeyError: 'linger'"):
 
 
 def test_a_function_that_raises_whenever_it_is_called_was_not_put_to_the_test():
-    assert unmet(check(calls(10))) == {"answered calls of work: all 10 ended in KeyError"}
+    result = check(calls(10))
+    assert unmet(result) == {"answered calls of work"}
+    assert result.unjudged == ["what work does: none of its 10 calls was answered, most: KeyError"]
     assert unmet(check(calls(9))) == set(), "so few may have been unlucky"
-    assert unmet(check(calls(30, answered=1))) == set()
+    other_seed = check(calls(30, answered=1))
+    assert unmet(other_seed) == set()
+    (need,) = (each for each in other_seed.requirements if each.name.startswith("answered"))
+    assert (need.name, need.observed) == ("answered calls of work", 1), "it makes up for the first"
 
 
 def test_a_client_that_leaves_as_it_was_asked_to_does_what_is_asked():
