@@ -27,8 +27,8 @@ directory or its `history.jsonl`.
 - An operation that returns at the very time of another's call is concurrent with it.
 - A field `key` in the values names one of several independent objects.
 
-`--initial` is the object's initial value, as JSON, or as text if it is not JSON. `--budget` is how many
-seconds a search may take (default 60); what is open then is *unknown*.
+`--initial` is the object's initial value, as JSON, or as text if it is not JSON. `--budget` is how
+many seconds a search may take (default 60); what is open then is *unknown*.
 
 """
 
