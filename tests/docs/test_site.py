@@ -63,6 +63,17 @@ def test_nothing_is_loaded_from_elsewhere(site):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", sheet.read_text()), sheet
 
 
+def test_the_first_use_of_a_term_leads_to_the_glossary(site):
+    page = (site / "explanation" / "verdicts.html").read_text(encoding="utf-8")
+    link = r'<a class="reference internal" href="\.\./reference/glossary\.html#term-%s">.*?</a>'
+    [linked] = re.findall(link % "session", page)
+    assert page.index(linked) < page.index("session is in doubt")
+    assert len(re.findall(link % "fencing-token", page)) == 1
+    assert not re.findall(link % '[^"]*', (site / "reference" / "glossary.html").read_text())
+    code = "".join(re.findall(r"<(?:code|pre|h[1-4])\b.*?</(?:code|pre|h[1-4])>", page, re.DOTALL))
+    assert "glossary.html#term" not in code
+
+
 @pytest.mark.parametrize("words", QUESTIONS)
 def test_the_search_answers_from_a_disk(site, reader, words):
     reader.open(f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
