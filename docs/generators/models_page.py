@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from docs.generators.marked_page import table_row
 from rumpus.checker.deciders.decide import ModelEntry
@@ -76,24 +76,32 @@ def _objects(entries: Iterable[ModelEntry]) -> Iterator[str]:
     yield "\n"
 
 
-def _table(entries: Iterable[ModelEntry]) -> Iterator[str]:
-    yield "## Algorithms\n\nThe first row that applies is used.\n\n"
-    yield "| model | algorithm | used | cost | source |\n|---|---|---|---|---|\n"
+def _table(entries: Collection[ModelEntry]) -> Iterator[str]:
+    yield "## Algorithms\n\nThe first row of a model that applies is used.\n\n"
+    yield "| model | algorithm | used |\n|---|---|---|\n"
     for entry in entries:
         name = f"`{entry.name}`"
         for algorithm in entry.algorithms:
-            cells = (name, algorithm.name, algorithm.when, algorithm.cost, algorithm.source)
-            yield f"{table_row(cells)}\n"
+            yield f"{table_row((name, algorithm.name, algorithm.when))}\n"
             name = ""
+    yield "\n| algorithm | cost | source |\n|---|---|---|\n"
+    known = dict.fromkeys(
+        (algorithm.name, algorithm.cost, algorithm.source)
+        for entry in entries
+        for algorithm in entry.algorithms
+    )
+    yield from (f"{table_row(row)}\n" for row in known)
     yield "\n"
 
 
 def _sections(entries: Iterable[ModelEntry]) -> Iterator[str]:
     yield "## Operations\n\n"
     for entry in entries:
-        yield f"### {entry.name}\n\n"
-        yield "| operation | arguments and results |\n|---|---|\n"
-        yield from (f"{table_row((f'`{f}`', words))}\n" for f, words in entry.functions.items())
+        yield f"### {entry.name}\n\n| operation | arguments and results |\n|---|---|\n"
+        same: dict[str, list[str]] = {}
+        for function, words in entry.functions.items():
+            same.setdefault(words, []).append(f"`{function}`")
+        yield from (f"{table_row((', '.join(named), words))}\n" for words, named in same.items())
         yield "\n"
 
 
