@@ -104,16 +104,15 @@ def test_the_check_tells_who_was_early():
     names = {}
     exec(compile(code + blocks("own-workloads.md")[1], "the page", "exec"), names)
     for raised, found in ((5, []), (15, ["early-entry"])):
-        flag = {"key": 1}
-        history = (
-            Recorded()
-            .add(min(raised, 1), 1, "invoke", "wait", flag)
-            .add(raised, 0, "invoke", "raise_", flag)
-            .add(raised + 1, 0, "ok", "raise_", flag)
-            .add(10, 1, "ok", "wait", flag)
-            .history()
-        )
-        anomalies = names["_nobody_was_early"](laid_out(history))
+        recorded = Recorded().add(1, 1, "invoke", "wait", {"key": 1})
+        records = [
+            (raised, 0, "invoke", "raise_"),
+            (raised + 1, 0, "ok", "raise_"),
+            (10, 1, "ok", "wait"),
+        ]
+        for record in sorted(records):
+            recorded.add(*record, {"key": 1})
+        anomalies = names["_nobody_was_early"](laid_out(recorded.history()))
         assert [each.kind for each in anomalies] == found
 
 
