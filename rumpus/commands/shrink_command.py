@@ -1,6 +1,7 @@
 """``rumpus shrink``: makes a failing run as small as it can, and keeps it as a case."""
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,11 @@ from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
+from rumpus.live_line import LiveLine
 from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.results.wording import counted
+
+PLAIN_PERIOD_S = 10.0
 
 
 def shrink_command(arguments: argparse.Namespace) -> int:
@@ -44,14 +49,17 @@ def shrink_command(arguments: argparse.Namespace) -> int:
                 console.print(Text(line), soft_wrap=True)
             _answer(arguments, None, None, 1, told.exit_code)
             return told.exit_code
-        shrinking = Shrinking(
-            outcome,
-            seen,
-            executor,
-            jobs=arguments.jobs,
-            budget=arguments.budget,
-        )
-        case = shrinking.shrink()
+        line = LiveLine(console, PLAIN_PERIOD_S)
+        with line.live():
+            shrinking = Shrinking(
+                outcome,
+                seen,
+                executor,
+                jobs=arguments.jobs,
+                budget=arguments.budget,
+                notify=lambda now: line.show(_status(now, time.monotonic() - line.began)),
+            )
+            case = shrinking.shrink()
     # What somebody has written into the case stays.
     case = msgspec.structs.replace(
         case,
@@ -67,6 +75,17 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         console.print(Text(words, style="yellow"), soft_wrap=True)
     _answer(arguments, case, path, shrinking.runs, VIOLATION)
     return VIOLATION
+
+
+def _status(shrinking: Shrinking, elapsed: float) -> Text:
+    """How far it is, in a line."""
+    task = shrinking.smallest
+    faults = 0 if task.plan is None else len(task.plan.entries)
+    return Text(
+        f"{elapsed:6.1f} s  {counted(shrinking.runs, 'run')} tried; smallest so far: "
+        f"{counted(faults, 'fault')}, {counted(task.settings.clients, 'client')}, "
+        f"{task.settings.time_limit:g} s of load"
+    )
 
 
 def _answer(
