@@ -8,16 +8,15 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, load_case, save_case
+from rumpus.campaigns.case import Case, save_case
 from rumpus.campaigns.replaying import ENDING, judge_replay
-from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
 from rumpus.live_line import LiveLine
-from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.wording import counted
 
 PLAIN_PERIOD_S = 10.0
@@ -32,9 +31,7 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         UsageError: there is no case or run, or it cannot be performed.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
-    find_in_working_directory()
-    names_here().find_modules()
-    given = load_case(arguments.path) if arguments.path.is_file() else case_of_run(arguments.path)
+    given = given_case(arguments.path, trust=arguments.trust)
     console = notices()
     if not given.task().repeatable:
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
@@ -49,15 +46,15 @@ def shrink_command(arguments: argparse.Namespace) -> int:
                 console.print(Text(line), soft_wrap=True)
             _answer(arguments, None, None, 1, told.exit_code)
             return told.exit_code
-        line = LiveLine(console, PLAIN_PERIOD_S)
-        with line.live():
+        progress = LiveLine(console, PLAIN_PERIOD_S)
+        with progress.live():
             shrinking = Shrinking(
                 outcome,
                 seen,
                 executor,
                 jobs=arguments.jobs,
                 budget=arguments.budget,
-                notify=lambda now: line.show(_status(now, time.monotonic() - line.began)),
+                notify=lambda now: progress.show(_status(now, time.monotonic() - progress.began)),
             )
             case = shrinking.shrink()
     # What somebody has written into the case stays.

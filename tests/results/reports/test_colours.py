@@ -43,8 +43,7 @@ def named(style):
 def test_colours_that_mean_different_things_are_told_apart(theme, sight):
     known = colours(theme)
     seen = {
-        name: colour if sight == "usual" else colour.filter(sight)
-        for name, colour in known.items()
+        name: colour if sight == "usual" else colour.filter(sight) for name, colour in known.items()
     }
     alike = {
         (one, other): round(difference, 1)

