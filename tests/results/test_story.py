@@ -1,7 +1,10 @@
+import msgspec
+
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.changes import Change
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
-from rumpus.results.story import MOST_LINES, story, story_lines
+from rumpus.results.story import MOST_LINES, MOST_ZNODES, story, story_lines
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
@@ -171,3 +174,14 @@ def test_of_a_session_that_ended_it_tells_when_the_connection_was_lost_and_where
     told = "\n".join(story(laid_out(records), verdict(late)))
     assert "c0 loses its connection, at my_lock.py:41 in wait" in told
     assert "c0 learns that its session has ended" in told
+
+
+def test_of_more_znodes_alike_those_are_told_whose_paths_come_first():
+    paths = [f"/l/n{number:02}" for number in range(2 * MOST_ZNODES)]
+    znodes = {
+        path: [Change(1_300_000_000, 1, "created", path, "0x9", 2, owner="0x9")] for path in paths
+    }
+    found = msgspec.structs.replace(overlap(), description=f"left: {', '.join(paths)}")
+    told = [line.words for line in story_lines(laid_out(history(), znodes=znodes), found)]
+    named = [words for words in told if words.startswith("c2 creates ephemeral node")]
+    assert named == [f"c2 creates ephemeral node n{number:02}" for number in range(MOST_ZNODES)]
