@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from docs.generators.anomaly_causes import cause_of
 from docs.generators.anomaly_drawing import draw, words_of
 from docs.generators.anomaly_examples import Example, examples
 from docs.generators.marked_page import table_row
@@ -108,6 +109,8 @@ def _page(kind: Kind, example: Example) -> Iterator[str]:
     yield f"## Example\n\n{_escaped(_sentence(example.what))}\n\n"
     said = re.sub(r'[\\\[\]"<>]', "", _sentence(example.what))
     yield f"![{name}: {said}]({name}.svg)\n\n"
+    if cause := cause_of(example.command):
+        yield f"{cause}\n\n"
     yield f"```console\n$ rumpus {example.command}\n```\n\n"
     yield f"## What to do\n\n{REMEDIES[name]}\n"
 

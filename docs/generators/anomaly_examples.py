@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from docs.generators.anomaly_scene import Scene, scene_of
-from rumpus.campaigns.case import load_case
+from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.replaying import ENDING, replay_task
 from rumpus.campaigns.run_cases import settings_of_words
 from rumpus.campaigns.trial_task import TrialTask
@@ -87,6 +87,21 @@ def commands() -> dict[str, str]:
     return {kind: min(choices)[1] for kind, choices in cases.items()} | dict(RUNS)
 
 
+def case_of(command: str) -> Case | None:
+    """The case that a command replays; None if it is another run."""
+    if not command.startswith(REPLAY):
+        return None
+    return load_case(ROOT / command.removeprefix(REPLAY))
+
+
+def task_of(command: str) -> TrialTask:
+    """The run of a command."""
+    case = case_of(command)
+    if case is not None:
+        return replay_task(case)
+    return TrialTask(settings=settings_of_words(shlex.split(command)))
+
+
 def example_of(kind: str, command: str) -> Example:
     """Perform the run of a command, and tell the first anomaly of a kind.
 
@@ -95,11 +110,8 @@ def example_of(kind: str, command: str) -> Example:
         UsageError: what the command names does not exist.
         WorkerCrash: a client's process failed by itself.
     """
-    if command.startswith(REPLAY):
-        task = replay_task(load_case(ROOT / command.removeprefix(REPLAY)))
-    else:
-        find_in_working_directory()
-        task = TrialTask(settings=settings_of_words(shlex.split(command)))
+    find_in_working_directory()
+    task = task_of(command)
     with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
         _, timeline, verdict = judged.judgement
         found = next((each for each in verdict.anomalies if each.kind == kind), None)

@@ -9,18 +9,17 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from docs.generators.anomalies_page import GROUPS, REMEDIES, anomaly_files, main
+from docs.generators.anomaly_causes import cause_of
 from docs.generators.anomaly_drawing import draw, words_of
 from docs.generators.anomaly_examples import (
-    REPLAY,
-    ROOT,
     RUNS,
+    case_of,
     commands,
     example_of,
     examples,
     written,
 )
 from docs.generators.anomaly_scene import CALL, HOLD, STOPPED, Row, Scene, Stretch, scene_of
-from rumpus.campaigns.case import load_case
 from rumpus.checker.check import all_kinds
 from rumpus.checker.history import History, Op
 from rumpus.checker.timeline.changes import Change
@@ -66,7 +65,9 @@ def test_every_kind_has_an_example_of_a_run_or_of_a_case_that_shows_it():
     assert sorted(told) == KINDS, "python -m docs.generators.anomaly_examples KIND"
     assert {kind: told[kind] for kind in RUNS} == RUNS
     for kind in told.keys() - RUNS.keys():
-        assert load_case(ROOT / told[kind].removeprefix(REPLAY)).expects.kind == kind
+        case = case_of(told[kind])
+        assert case is not None
+        assert case.expects.kind == kind
     assert commands().keys() == told.keys()
 
 
@@ -95,6 +96,39 @@ def test_a_drawing_is_small_says_what_it_shows_and_runs_nothing(kind):
     assert len(picture) < 12_000
     page = (FOLDER / f"{kind}.md").read_text(encoding="utf-8")
     assert re.search(rf"^!\[{kind}: [^\]]{{10,}}\]\({kind}\.svg\)$", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("command", "cause"),
+    [
+        (
+            RUNS["sequence-regression"],
+            (
+                "The recipe is the mutant [`counts-children`](../../recipes/sequence.md). "
+                "Its mistake: takes the number after the highest among the children, even if "
+                "another client has it."
+            ),
+        ),
+        (
+            "replay cases/servers/watch/late-events.case.json",
+            (
+                "The servers are mutants (`late-events`): they send one watch event in five half a "
+                "second after the change that it reports."
+            ),
+        ),
+        (
+            "replay cases/findings/18-barrier-stale-read.case.json",
+            (
+                "This is [finding 18](../../track-record/findings.md). `Barrier`: `wait` returns "
+                "although the barrier had been created before."
+            ),
+        ),
+        (RUNS["stale-belief"], ""),
+        (RUNS["unexpected-error"], ""),
+    ],
+)
+def test_the_known_mistake_of_an_example_is_told(command, cause):
+    assert cause_of(command) == cause
 
 
 @pytest.mark.parametrize("kind", RUNS)
