@@ -42,6 +42,7 @@ _VALUES: Final = re.compile(
     r",? ?(?:session|node|path|sequencer|writes|until)=(?:'[^']*'?|\[\[.*?\]\]|\d+)(?:\.\.\.)?"
 )
 _LONG_NAME: Final = re.compile(r"\b([0-9a-f]{6})[0-9a-f]{10,}")
+_LONG_NUMBER: Final = re.compile(r"\b\d+\.\d{4,}\b")
 _PADDING: Final = re.compile(r"\b0{6,}(?=[1-9a-f])")
 _KEYS: Final = {
     CALL: "wide grey: a call",
@@ -54,6 +55,7 @@ _KEYS: Final = {
 def words_of(row: Row) -> str:
     """What happened, without values that are long and say little."""
     words = _PADDING.sub("", _VALUES.sub("", row.words)).replace("ok, ", "ok ")
+    words = _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.3f}", words)
     words = _LONG_NAME.sub(lambda name: f"{name[1]}…", words)
     return re.sub(r" +(?=[:,)]|$)", "", words)
 

@@ -155,9 +155,9 @@ SCENE = Scene(
     lanes=("c0", "c10", "servers"),
     rows=(
         Row(500_000_000, "c0 acquire: ok session='0x1', token=7, node='/a/b", ("c0",)),
-        Row(700_000_000, "fault: client-pause c0", ("c0",), fault=True),
+        Row(700_000_000, "fault: client-pause c0 0.678779446635", ("c0",), fault=True),
         Row(2_700_000_000, "c0 has no session any more: 1 is deleted", ("servers",)),
-        Row(2_750_000_000, "c10 is told: 1 deleted", ("c10",), "servers"),
+        Row(2_750_000_000, "c10 is told: 000000000d deleted", ("c10",), "servers"),
         Row(2_800_000_000, "c10 creates node 0123456789abcdef01, in its work", ("servers",), "c10"),
     ),
     stretches=(
@@ -173,9 +173,9 @@ SCENE = Scene(
 def test_words_leave_out_what_is_long_and_says_little():
     assert [words_of(row) for row in SCENE.rows] == [
         "c0 acquire: ok token=7",
-        "fault: client-pause c0",
+        "fault: client-pause c0 0.679",
         "c0 has no session any more: 1 is deleted",
-        "c10 is told: 1 deleted",
+        "c10 is told: d deleted",
         "c10 creates node 012345…, in its work",
     ]
 
