@@ -16,11 +16,11 @@ import msgspec
 from docs.generators.anomaly_scene import Scene, scene_of
 from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.replaying import ENDING, replay_task
-from rumpus.campaigns.run_cases import settings_of_words
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.checker.check import all_kinds
 from rumpus.project_names import find_in_working_directory
 from rumpus.runs.judged_run import judged_run
+from rumpus.runs.recorded_settings import settings_of_words
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLES: Final = Path(__file__).with_name("anomaly_examples.json")
