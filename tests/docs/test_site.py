@@ -15,7 +15,7 @@ LOADED = re.compile(
     r"|<link[^>]*rel=\"(?:stylesheet|icon|preload|preconnect)[^>]*href=\"([^\"]*)\""
 )
 QUESTIONS = {
-    "stale-action": "reference/anomalies.html#anomaly-stale-action",
+    "stale-action": "reference/anomalies/stale-action.html",
     "add a fault": "how-to/own-faults.html",
     "kazoo queue": "track-record/findings.html",
     "inconclusive": "explanation/verdicts.html",
@@ -24,7 +24,8 @@ QUESTIONS = {
 NARROW = (
     "index.html",
     "tutorial/first-lock.html",
-    "reference/anomalies.html",
+    "reference/anomalies/index.html",
+    "reference/anomalies/unowned-partition.html",
     "reference/commands.html",
     "how-to/reading-a-report.html",
     "track-record/findings.html",
