@@ -1,15 +1,13 @@
 """docs/reference/anomalies.md has every kind of anomaly, with an example that shows just that."""
 
-import os
 from pathlib import Path
-
-import pytest
 
 from docs.generators.anomalies_page import REMEDIES, anomalies_page
 from docs.generators.anomaly_examples import RUNS, examples, story_of
 from docs.generators.claims_page import perform
 from docs.generators.story_drawing import conclusion, drawing
 from rumpus.checker.check import all_kinds
+from tests.sampling import sampled
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "anomalies.md"
 WITHOUT_EXAMPLE = {
@@ -37,10 +35,8 @@ def test_examples_are_of_the_kind_and_none_is_missing():
         assert conclusion(shown[kind].story).startswith(f"{kind}: ")
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@sampled("kind", RUNS, of=4)
 def test_a_run_tells_the_story_that_is_drawn(kind):
-    if "docs/plans" in RUNS[kind] and "RUMPUS_FULL_CHECKS" not in os.environ:
-        pytest.skip("five seconds: make test-full")
     remedy = "python -m docs.generators.anomaly_examples"
     assert story_of(perform(RUNS[kind])) == list(examples()[kind].story), remedy
 

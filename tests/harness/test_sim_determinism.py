@@ -1,7 +1,6 @@
 """The digest of a whole simulated run is a function of seed, options and code; and what if not."""
 
 import inspect
-import os
 
 import pytest
 
@@ -9,6 +8,7 @@ from rumpus.nemesis.registry import SOUND
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.simulation.loader.refusals import Forbidden
 from tests.harness import shared_leaks
+from tests.sampling import sampled
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
 RUNS = [
@@ -45,18 +45,7 @@ def test_every_mode_of_preemption_makes_another_run(plain):
     assert len(set(plain)) == len(RUNS)
 
 
-SAMPLE = "random hashes, other threads, modules and objects"
-"""The circumstances that differ most; the others have their turn at night."""
-
-IF_FULL = pytest.mark.skipif(
-    "RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it"
-)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [name if name == SAMPLE else pytest.param(name, marks=IF_FULL) for name in OTHERS],
-)
+@sampled("name", OTHERS, of=3)
 def test_neither_the_interpreter_matters_nor_what_it_did_before(plain, name, tmp_path):
     assert printed(OTHERS[name], DIGESTS_LATER, tmp_path, tmp_path) == plain
 

@@ -2,11 +2,11 @@ import pytest
 
 from rumpus.simulation.zookeeper.quorum.leader import Leader
 from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
+from tests.sampling import sampled
 from tests.simulation.zookeeper import chaos
 
 
-@pytest.mark.parametrize("count", [3, 5])
-@pytest.mark.parametrize("seed", range(2))
+@sampled(("seed", "count"), [(0, 3), (0, 5), (1, 3), (1, 5)], of=3)
 def test_nothing_acknowledged_is_lost_and_all_servers_agree(seed, count):
     world = chaos.run(seed, count, seconds=40)
     assert sum(len(client.acknowledged) for client in world.clients) > 50

@@ -4,10 +4,11 @@ import pytest
 
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier
 from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
+from tests.sampling import sampled
 from tests.simulation.zookeeper import membership_chaos
 
 
-@pytest.mark.parametrize("seed", range(3))
+@sampled("seed", range(3), of=3)
 def test_nothing_acknowledged_is_lost_and_all_servers_agree_on_the_members(seed):
     world = membership_chaos.run(seed, seconds=40)
     assert world.operator.outcomes[0] >= 10
