@@ -2,7 +2,7 @@
 
 ``@sampled("recipe", RECIPES, of=10)`` is ``parametrize``, but by default only every tenth is
 performed. Which ones depends on the commit: one commit has the same ones in every run, and the
-next one has others. ``make test-full`` performs all.
+next one has others. ``@one_in(4)`` does so with a single test. ``make test-full`` performs all.
 
 A failure is repeated by its name alone: a test that is named whole on the command line is
 performed, whether it is in the sample or not. ``RUMPUS_SAMPLE``, a number, takes another sample
@@ -13,6 +13,7 @@ import os
 import subprocess
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from _pytest.mark.structures import ParameterSet
@@ -56,6 +57,16 @@ def sampled_values(values, *, of, alone=True):
         )
         for place, each in enumerate(sets)
     ]
+
+
+def one_in(of):
+    """A decorator for a test that costs much: by default one commit of so many performs it."""
+
+    def decorate(test):
+        place = crc32(f"{test.__module__}.{test.__qualname__}".encode())
+        return pytest.mark.sampled(place=place, of=of)(test)
+
+    return decorate
 
 
 def is_in_sample(item):

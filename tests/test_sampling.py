@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.sampling import sampled, sampled_values, take_sample
+from tests.sampling import one_in, sampled, sampled_values, take_sample
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {"tests/sampling.py", "tests/checker/crosscheck.py"}
@@ -36,9 +36,13 @@ def performed(monkeypatch):
         monkeypatch.setenv("RUMPUS_FULL_CHECKS", everything)
         monkeypatch.setattr("tests.sampling.turn", lambda: turn)
         left_out = []
+
+        def leave_out(items):
+            left_out.extend(items)
+
         config = SimpleNamespace(
             args=list(named),
-            hook=SimpleNamespace(pytest_deselected=left_out.extend),
+            hook=SimpleNamespace(pytest_deselected=leave_out),
         )
         kept = list(found)
         take_sample(config, kept)
@@ -83,6 +87,14 @@ def test_ids_and_marks_of_parameters_are_kept():
     assert [each.name for each in second.marks] == ["docker", "sampled"]
     (alone,) = sampled("pair", [(1, 2)], of=2).args[1]
     assert alone.values == ((1, 2),)
+
+
+def test_a_single_test_is_in_one_of_so_many_samples(performed):
+    def dear():
+        pass
+
+    item = Item(nodeid="tests/test_any.py::test[dear]", marks=one_in(3)(dear).pytestmark)
+    assert sorted(performed([item], turn=turn) for turn in range(3)) == [[], [], ["dear"]]
 
 
 def test_make_test_full_runs_every_file_that_has_less_by_default():

@@ -62,7 +62,7 @@ def leaking(simulate, leak):
     return simulated.digest
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("leak", "real"),
     [
         ("from_clock", "time.perf_counter"),
@@ -70,6 +70,7 @@ def leaking(simulate, leak):
         ("from_uuid", "uuid.uuid4"),
         ("from_thread", "threading.Thread.start"),
     ],
+    of=4,
 )
 @pytest.mark.usefixtures("leaks_are_shared")
 def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real):
@@ -87,7 +88,7 @@ def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real)
     assert f"calls the real {real} " in message
 
 
-@pytest.mark.parametrize("leak", ["by_address", "from_clock_imported_by_name"])
+@sampled("leak", ["by_address", "from_clock_imported_by_name"], of=2)
 @pytest.mark.usefixtures("leaks_are_shared")
 def test_what_no_guard_sees_shows_in_the_digests(simulate, leak):
     first = leaking(simulate, leak)

@@ -16,6 +16,7 @@ from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.shard import Shard
 from tests.rumpus.campaigns.running import double_barrier
+from tests.sampling import one_in
 
 PLAN = {
     "version": 1,
@@ -126,6 +127,7 @@ def swarmed():
     return explore
 
 
+@one_in(3)
 def test_the_findings_depend_on_the_seeds_alone(swarmed):
     with processes(2) as executor:
         alone = swarmed(executor, jobs=1)

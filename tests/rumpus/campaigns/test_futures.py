@@ -1,8 +1,10 @@
 import msgspec
 
 from rumpus.campaigns.futures import Futures
+from tests.sampling import one_in
 
 
+@one_in(3)
 def test_a_failure_becomes_likely_when_its_fault_begins(deadlock, inline):
     settings = {**deadlock.settings, "time_limit": 1.5}
     case = msgspec.structs.replace(deadlock, settings=settings)

@@ -20,7 +20,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("number", FINDINGS)
+@sampled("number", FINDINGS, of=5)
 def test_a_finding_is_shown_again(number):
     case, finding = FINDINGS[number]
     outcome = perform(case.task())

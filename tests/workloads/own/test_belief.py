@@ -22,12 +22,13 @@ def kinds(anomalies):
     return {anomaly.kind for anomaly in anomalies}
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("family", "recipe"),
     [
         ("lock", recipes.RestartingQueuer),
         ("election", recipes.RestartingRunningElection),
     ],
+    of=2,
 )
 def test_a_recipe_may_restart_its_client_before_it_wins(family, recipe, tmp_path):
     result = trial(family, recipe, tmp_path, promises=["belief", "fifo"], time_limit=4.0)
