@@ -18,7 +18,7 @@ from rumpus.simulation.real_sockets import LOOPBACK, serve_in_thread
 from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.harness.simulated_runs import SimulatedRuns
 from tests.processor_time import ProcessorTime
-from tests.sampling import take_sample, turn
+from tests.sampling import fewer_examples, take_sample, turn
 
 
 @functools.cache
@@ -30,7 +30,9 @@ def why_no_docker():
     return None
 
 
+@pytest.hookimpl(trylast=True)  # after Hypothesis has loaded its profile
 def pytest_configure(config):
+    fewer_examples()
     config.pluginmanager.register(ProcessorTime())
     # Signals do what they do in a shell: jobs in the background may ignore them.
     signal.signal(signal.SIGINT, signal.default_int_handler)

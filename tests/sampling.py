@@ -2,7 +2,8 @@
 
 ``@sampled("recipe", RECIPES, of=10)`` is ``parametrize``, but by default only every tenth is
 performed. Which ones depends on the commit: one commit has the same ones in every run, and the
-next one has others. ``@one_in(4)`` does so with a single test. ``make test-full`` performs all.
+next one has others. ``@one_in(4)`` does so with a single test. Of what does not say how many,
+Hypothesis tries 30 examples instead of 100. ``make test-full`` performs all.
 
 A failure is repeated by its name alone: a test that is named whole on the command line is
 performed, whether it is in the sample or not. ``RUMPUS_SAMPLE``, a number, takes another sample
@@ -17,8 +18,10 @@ from zlib import crc32
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = 30
 
 
 def full():
@@ -67,6 +70,14 @@ def one_in(of):
         return pytest.mark.sampled(place=place, of=of)(test)
 
     return decorate
+
+
+def fewer_examples():
+    """Have Hypothesis try fewer examples than its hundred of whatever does not say how many."""
+    if not full():
+        whole = settings.get_profile(settings.get_current_profile_name())
+        settings.register_profile("sample", whole, max_examples=EXAMPLES)
+        settings.load_profile("sample")
 
 
 def is_in_sample(item):

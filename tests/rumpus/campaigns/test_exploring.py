@@ -156,6 +156,7 @@ def test_a_run_that_ends_its_process_is_a_finding(tmp_path, monkeypatch, capsys)
     assert finding["again"].endswith("--seed 6")
 
 
+@one_in(2)
 def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
     monkeypatch.setattr(exploring, "ShortRunsTask", partial(ShortRunsTask, count=2))
     settings = RunSettings(
@@ -177,6 +178,7 @@ def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
     assert " ".join(death.argv).endswith("--nemesis client-pause --seed 2 --seeds 1")
 
 
+@one_in(2)
 def test_usual_runs_swarm_runs_and_short_runs_take_turns(inline):
     settings = RunSettings(
         argv=(),
