@@ -52,8 +52,12 @@ def sampled(names, values, *, of, ids=None):
 
 
 def sampled_values(values, *, of, alone=True):
-    """The same for the parameters of a fixture; ``alone``: a tuple is one value."""
+    """The same for the parameters of a fixture; ``alone``: a tuple is one value.
+
+    Of few values one is performed.
+    """
     sets = [ParameterSet.extract_from(value, force_tuple=alone) for value in values]
+    of = min(of, len(sets))
     return [
         pytest.param(
             *each.values, id=each.id, marks=[*each.marks, pytest.mark.sampled(place=place, of=of)]

@@ -60,6 +60,8 @@ def test_each_turn_has_its_part_and_all_turns_have_everything(performed):
         list("cf"),
     ]
     assert performed(found, turn=3) == performed(found, turn=0)
+    few = items(sampled_values("ab", of=5))
+    assert [performed(few, turn=turn) for turn in range(3)] == [["a"], ["b"], ["a"]]
 
 
 def test_at_night_there_is_everything(performed):

@@ -32,7 +32,7 @@ def test_without_an_engine_the_servers_are_simulated_and_it_says_so(rumpus, tmp_
 
 
 def test_the_digest_can_be_had_again(rumpus, tmp_path):
-    words = ["run", *SHORT, "--ensemble", "sim", "--json"]
+    words = ["run", *SHORT, "--time-limit", 3, "--ensemble", "sim", "--json"]
     first, again = (
         json.loads(rumpus(*words, "--runs", tmp_path / name).out) for name in ("one", "two")
     )
@@ -65,7 +65,7 @@ def test_the_schedule_of_real_threads_cannot_be_chosen(rumpus, tmp_path):
 
 
 def test_checked_again_it_is_the_same_judgement(rumpus, tmp_path):
-    ran = json.loads(rumpus("run", *SHORT, "--json", "--runs", tmp_path).out)
+    ran = json.loads(rumpus("run", *SHORT, "--time-limit", 3, "--json", "--runs", tmp_path).out)
     checked = json.loads(rumpus("check", tmp_path / "latest", "--json").out)
     for key in ("valid", "digest", "virtual_seconds", "anomalies", "requirements"):
         assert checked[key] == ran[key]

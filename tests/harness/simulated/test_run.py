@@ -48,7 +48,7 @@ def test_a_fair_election_is_valid_and_a_single_server_will_do(simulate):
         ("lock", "persistent-node", EVERYWHERE),
         ("election", "believes-after-lost", ("client-partition",)),  # long enough to expire
     ],
-    of=5,
+    of=3,
 )
 def test_recipes_with_mistakes_are_found_out(simulate, workload, recipe, kinds):
     outcomes = []
