@@ -12,8 +12,8 @@ from tests.sampling import one_in, sampled
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
 RUNS = [
-    *({"workload": "lock", "preemption": mode, "seconds": 4.0} for mode in MODES),
-    {"workload": "election", "kinds": SOUND, "seconds": 10.0},
+    *({"workload": "lock", "preemption": mode, "seconds": 6.0} for mode in MODES),
+    {"workload": "election", "kinds": SOUND, "seconds": 16.0},
 ]
 
 PRINT = """

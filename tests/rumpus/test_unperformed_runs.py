@@ -88,7 +88,7 @@ def test_the_exit_code_of_an_exploration_and_of_its_parts(seen, code):
 
 
 def test_an_exploration_without_room_is_no_success(program):
-    words = "explore queue --recipe kazoo --seeds 1 --jobs 1 --json"
+    words = "explore queue --recipe kazoo --seeds 3 --jobs 1 --json"
     answer = program(*words.split(), preexec_fn=with_little_room).end(120)
     told = json.loads(answer.out)
     assert (answer.code, told["exit_code"], told["outcome"]) == (4, 4, "none")
