@@ -109,6 +109,7 @@ def test_hazards_are_printed_although_the_test_passes(pytest_in, tmp_path):
     assert "the first: 3 clients were inside" in section
 
 
+@one_in(2)
 def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
     test = """
         import pytest
@@ -138,6 +139,7 @@ def test_what_is_refused_is_one_line(pytest_in):
     assert "references_of_objects.py" not in done.stdout
 
 
+@one_in(2)
 def test_what_the_host_does_not_allow_is_told_by_its_message(pytest_in, monkeypatch, tmp_path):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     (tmp_path / "plan.json").write_text("{}")
@@ -168,6 +170,7 @@ def test_what_the_host_does_not_allow_is_told_by_its_message(pytest_in, monkeypa
         assert part not in done.stdout
 
 
+@one_in(3)
 def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_in):
     test = """
         from mylocks import MendedLock
@@ -184,6 +187,7 @@ def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_i
         assert done.returncode == 0, done.stdout
 
 
+@one_in(2)
 def test_cases_are_tests(pytest_in, tmp_path):
     for name, recipe, more in (
         ("fails", "kazoo-bare", {}),

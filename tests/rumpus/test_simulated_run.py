@@ -7,6 +7,7 @@ import pytest
 
 from rumpus.simulation.kernel.preemption import MODES, mode_of_seed
 from tests.rumpus.conftest import latest
+from tests.sampling import one_in
 
 pytestmark = pytest.mark.usefixtures("no_engine")
 
@@ -41,6 +42,7 @@ def test_the_digest_can_be_had_again(rumpus, tmp_path):
     assert json.loads(other.out)["digest"] != first["digest"]
 
 
+@one_in(2)
 def test_the_schedule_of_the_seed_can_be_asked_for_by_name_and_so_can_others(rumpus, tmp_path):
     words = ["run", *SHORT, "--time-limit", 3, "--ensemble", "sim", "--json"]
 

@@ -165,5 +165,5 @@ def test_a_scheduler_that_is_lost_ends_the_exploration(dask, tmp_path, monkeypat
     words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1 --seeds 40"
     assert main([*words.split(), "--dask", dask.address]) == 4
     told = capsys.readouterr()
-    assert "1 runs" in told.out
+    assert 1 <= int(told.out.split(" runs, ")[0]) < 40, told.out  # what the other workers had done
     assert "is the cluster still there?" in told.err
