@@ -121,7 +121,7 @@ def cost(
         directory = run.perform()
         watch.begin("judge")
         with collector_at_rest():
-            record, timeline, verdict = judge_run(directory, run.workload)
+            record, timeline, verdict = judge_run(directory, run.workload, run.promises)
             watch.begin("reports")
             if reports:
                 results = results_document(directory.path, record, timeline, verdict)

@@ -21,6 +21,15 @@ _BROKEN = {
 SEQUENCE: Final = re.compile(r"(\d{10})$")
 """The end of the name of a sequential znode."""
 
+_REMEDIES = {
+    "inconclusive": (
+        "More happens in a longer run (--time-limit) and with other seeds (rumpus explore). What "
+        "stays at 0 there is not reached at all: by the recipe, the load or the faults."
+    ),
+    "unknown": "Nothing was found broken, and what is named here was not shown to hold.",
+}
+"""What an outcome that settles nothing means, and what to do about it."""
+
 LITTLE = 0.5
 """A valid run in which the servers served, or clients were connected, for less says so at once."""
 
@@ -71,6 +80,7 @@ def remarks(verdict: Verdict, history: History) -> list[str]:
     left_out = [f"Not judged: {what}" for what in verdict.unjudged]
     return [
         *verdict.reasons,
+        *filter(None, [_REMEDIES.get(verdict.outcome)]),
         *left_out,
         *verdict.notes,
         *filter(None, [incompleteness(history)]),

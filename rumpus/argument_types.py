@@ -72,6 +72,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=words)
 
 
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """The option of commands that import what a file names."""
+    words = "import code that only the file names; remembered for the places where it lies"
+    parser.add_argument("--trust", action="store_true", help=words)
+
+
 def add_path(parser: argparse.ArgumentParser) -> None:
     """The argument that names the run or the history to read."""
     words = "directory of a run (runs/latest, for example), or a history"

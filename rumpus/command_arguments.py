@@ -16,6 +16,7 @@ from rumpus.argument_types import (
     add_runs,
     add_seconds,
     add_store,
+    add_trust,
     argument,
     count,
     name,
@@ -120,6 +121,7 @@ def _cause(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--moments", 2, 1000, "moments to look at first (default: 12)", default=12)
     add_count(parser, "--futures", 1, 1000, "futures of each moment (default: 8)", default=8)
     _add_jobs(parser)
+    add_trust(parser)
     add_json(parser)
 
 
@@ -130,11 +132,12 @@ def _shrink(parser: argparse.ArgumentParser) -> None:
         parser, "--budget", 120.0, "seconds after which no further run begins (default: 120)"
     )
     _add_jobs(parser)
+    add_trust(parser)
     add_json(parser)
 
 
 def _reproduce(parser: argparse.ArgumentParser) -> None:
-    words = "the run's directory; what it names is run: reproduce only what you trust"
+    words = "the run's directory"
     parser.add_argument("path", type=Path, metavar="RUN", help=words)
     words = "the kind of anomaly to look for (default: that of the first broken promise)"
     parser.add_argument("--anomaly", metavar="KIND", help=words)
@@ -145,14 +148,12 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
     words = "smaller runs to try once the failure is reproduced (default: 300)"
     add_count(parser, "--shrink", 0, 100_000, words, default=300)
     _add_jobs(parser)
+    add_trust(parser)
     add_json(parser)
 
 
 def _replay(parser: argparse.ArgumentParser) -> None:
-    words = (
-        "a case, a directory with cases (*.case.json), or a run's directory; what they name "
-        "is run: replay only what you trust"
-    )
+    words = "a case, a directory with cases (*.case.json), or a run's directory"
     parser.add_argument("path", type=Path, metavar="FILE|DIR|RUN", help=words)
     words = "where the servers run (default: as in the case, mostly sim)"
     parser.add_argument("--ensemble", choices=("sim", "docker", "auto"), help=words)
@@ -164,11 +165,12 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     words = "write the report of a single case's run to this file"
     parser.add_argument("--report", type=Path, metavar="FILE.html", help=words)
     _add_jobs(parser)
+    add_trust(parser)
     add_json(parser)
 
 
 def _bisect(parser: argparse.ArgumentParser) -> None:
-    words = "the failure; what the case names is run: bisect only what you trust"
+    words = "the failure"
     parser.add_argument("path", type=Path, metavar="CASE", help=words)
     of = parser.add_mutually_exclusive_group(required=True)
     words = "all released versions of kazoo between two; or versions and directories one by one"
@@ -192,6 +194,7 @@ def _bisect(parser: argparse.ArgumentParser) -> None:
     words = "try every version; by default of more than 8 only those that a binary search needs"
     parser.add_argument("--all", action="store_true", help=words)
     _add_jobs(parser)
+    add_trust(parser)
     add_json(parser)
 
 
@@ -223,6 +226,12 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--svg", type=Path, metavar="FILE", help="draw the contradiction into this file"
     )
+    words = (
+        "perform the simulated run again, and compare the digests: the strongest evidence that its "
+        "files are true"
+    )
+    parser.add_argument("--perform", action="store_true", help=words)
+    add_trust(parser)
     add_json(parser)
 
 
@@ -327,6 +336,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="what is compared with it, named likewise")
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")
     _add_store(parser)
+    add_trust(parser)
     add_json(parser)
 
 
@@ -338,6 +348,7 @@ def _bundle(parser: argparse.ArgumentParser) -> None:
     words = "leave out the module of a recipe or workload of your own"
     parser.add_argument("--without-source", action="store_true", help=words)
     _add_store(parser)
+    add_trust(parser)
     add_json(parser)
 
 
@@ -352,6 +363,7 @@ def _track_record(parser: argparse.ArgumentParser) -> None:
     words = "seconds of processor time after which such an exploration gives up"
     add_seconds(parser, "--budget", 120.0, words, within=(1, LONGEST_S))
     _add_jobs(parser)
+    add_trust(parser)
     add_json(parser)
 
 

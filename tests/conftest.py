@@ -60,6 +60,13 @@ def pytest_xdist_make_scheduler(config, log):
     return Distribution(config, log)
 
 
+@pytest.fixture(autouse=True)
+def _own_state(monkeypatch, tmp_path_factory, request):
+    """What a test trusts, no other test does, and nobody outside of the tests."""
+    home = tmp_path_factory.getbasetemp() / "state" / f"{hash(request.node.nodeid):x}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+
+
 def pytest_runtest_setup(item):
     if not _is_on_docker(item) or why_no_docker() is None:
         return

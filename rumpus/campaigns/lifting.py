@@ -56,21 +56,21 @@ class LiftedRun:
     left_out: Sequence[str] = ()
 
 
-def lift(path: Path, anomaly: str | None = None) -> LiftedRun:
+def lift(path: Path, anomaly: str | None = None, *, trust: bool = False) -> LiftedRun:
     """Lift a run.
-
-    A workload of another repository is imported: who reproduces a run trusts it.
 
     Args:
         path: the run's directory.
         anomaly: the kind of anomaly; None: that of the first broken promise, or of the first hazard
             if no promise was broken.
+        trust: whether the user trusts the code that it names.
 
     Raises:
-        UsageError: the run has no such anomaly, or its command line is not one of ``rumpus run``.
+        UsageError: the run has no such anomaly, its command line is not one of ``rumpus run``, or
+            it names code that is not trusted.
         UnreadableRun: something is missing or malformed.
     """
-    judgement, outcome = judged_again(path)
+    judgement, outcome = judged_again(path, trust=trust)
     seen = _chosen(path, outcome.seen, anomaly)
     record, history, settings = judgement.record, judgement.timeline.history, outcome.settings
     left_out = []

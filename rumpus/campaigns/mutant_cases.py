@@ -17,13 +17,13 @@ import msgspec
 from rumpus.campaigns.case import Case, load_case, save_case
 from rumpus.campaigns.mutant_hunt import Mutant
 from rumpus.campaigns.replaying import ENDING, judge_replay
-from rumpus.campaigns.run_cases import settings_of_words
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.exit_codes import USAGE, VALID
 from rumpus.nemesis.registry import FAULTS, SOUND
 from rumpus.results.escapes import in_file_name
+from rumpus.runs.recorded_settings import settings_of_words
 from rumpus.runs.run_settings import RunSettings
 
 SMALL_LOAD_S: Final = 7.0

@@ -47,12 +47,14 @@ class Shrinking:
         tries: how many smaller runs are tried at most; None: as many as the budget allows. Only
             with tries the result does not depend on how fast runs are performed.
         clock: seconds, monotonic.
+        notify: called after each run that was tried.
 
     Attributes:
         runs: how many runs were tried.
         errors: how many of them could not be performed; the case may be larger for that.
         why: why the last of these could not.
-        task: the smallest run that shows the anomaly.
+        task: the smallest run that shows the anomaly, at the end.
+        smallest: the last run that has shown it so far.
         outcome: what it showed.
         seen: the anomaly, as that run shows it.
         reproduced: whether the run showed the anomaly when it was performed again.
@@ -69,9 +71,10 @@ class Shrinking:
         budget: float = math.inf,
         tries: int | None = None,
         clock: Callable[[], float] = time.monotonic,
+        notify: Callable[["Shrinking"], None] = lambda _: None,
     ) -> None:
         plan = msgspec.structs.replace(outcome.plan, seed=None, notes=())
-        self.task = TrialTask(settings=outcome.settings, plan=plan)
+        self.task = self.smallest = TrialTask(settings=outcome.settings, plan=plan)
         self.outcome, self.seen = outcome, seen
         self.runs = 0
         self.errors = 0
@@ -80,7 +83,7 @@ class Shrinking:
         self._wanted = seen.fingerprint
         self._promised = seen.promised
         self._executor, self._jobs = executor, jobs
-        self._clock = clock
+        self._clock, self._notify = clock, notify
         self._end = clock() + budget
         self._tries = tries
         self._tried: dict[bytes, bool] = {}
@@ -112,9 +115,10 @@ class Shrinking:
     def _fail(self, tasks: Sequence[TrialTask]) -> list[bool]:
         """Whether each run shows the anomaly; a run that cannot be performed does not."""
         new = {key: task for task in tasks if (key := _key(task)) not in self._tried}
-        self.runs += len(new)
         for task, attempt in zip(new.values(), attempts(self._executor, new.values()), strict=True):
+            self.runs += 1
             self._note(task, attempt)
+            self._notify(self)
         return [self._tried[_key(task)] for task in tasks]
 
     def _note(self, task: TrialTask, attempt: Attempt) -> None:
@@ -128,6 +132,7 @@ class Shrinking:
         self._tried[key] = seen is not None
         if outcome is not None and seen is not None:
             self._found[key] = (outcome, seen)
+            self.smallest = task
 
 
 def _key(task: TrialTask) -> bytes:

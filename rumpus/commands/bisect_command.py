@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rumpus.campaigns.bisecting import FEW, Bisection, Ran, Showed, bisect
-from rumpus.campaigns.case import Case, load_case
+from rumpus.campaigns.case import Case
 from rumpus.campaigns.commit_replays import Repository
 from rumpus.campaigns.replaying import case_name, judge_replay, replay_task
+from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
-from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.escapes import escaped
 from rumpus.runs.client_library import released_kazoos
 from rumpus.usage_error import UsageError
@@ -41,7 +41,7 @@ def bisect_command(arguments: argparse.Namespace) -> int:
         UsageError: the case is malformed, or there are no such versions.
         EnvironmentRefusal: pip cannot list versions.
     """
-    case = load_case(arguments.path)
+    case = given_case(arguments.path, trust=arguments.trust)
     if arguments.repository is not None and arguments.commits is None:
         raise UsageError("--repository goes with --commits")
     seeds = arguments.seeds or (1 if _is_on_docker(case, arguments) else SEEDS)
@@ -62,8 +62,6 @@ def bisect_command(arguments: argparse.Namespace) -> int:
 
         found = bisect(versions, show, few=few, notify=notify)
     else:
-        find_in_working_directory()
-        names_here().find_modules()
         versions, changed = _versions(arguments)
         with processes(min(arguments.jobs, seeds)) as executor:
             found = bisect(versions, _shown_by(cases, changed, executor), few=few, notify=notify)

@@ -16,6 +16,7 @@ from rumpus.nights.documents.bundling import bundle, own_source, performed_again
 from rumpus.nights.memory.store import Store
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.escapes import escaped
+from rumpus.trust import refuse_untrusted
 from rumpus.usage_error import UsageError
 
 _NOBODY: Final = frozenset({"", "root", "localhost"})
@@ -26,7 +27,8 @@ def bundle_command(arguments: argparse.Namespace) -> int:
     """Write the zip; the exit code.
 
     Raises:
-        UsageError: there is no such failure, no case of it, or something private is in it.
+        UsageError: there is no such failure, no case of it, it names code that is not trusted, or
+            something private is in it.
         UnreadableRun, StoreError: the store cannot be read, or the zip cannot be written.
         EnvironmentRefusal: this host does not allow the run.
     """
@@ -36,6 +38,7 @@ def bundle_command(arguments: argparse.Namespace) -> int:
     if case is None:
         raise UsageError(f"{row.id}: no case of it was kept, so there is nothing to perform")
     source = {} if arguments.without_source else own_source(case, Path.cwd())
+    refuse_untrusted(arguments.store, case.task().settings, trust=arguments.trust)
     notices().print(Text("performing the case's run again, for its report"))
     again = performed_again(case)
     packed = bundle(case, again=again, source=source, private=list(private_words()))

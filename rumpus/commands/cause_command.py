@@ -7,23 +7,21 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, load_case
+from rumpus.campaigns.case import Case
 from rumpus.campaigns.futures import Futures
 from rumpus.campaigns.replaying import Replay, judge_replay
-from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
 from rumpus.nemesis.entry import Entry
-from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.likelihood import Likelihood, Moment
 from rumpus.results.likelihood_file import write_likelihood
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.recorded_settings import own_code, settings_of
 from rumpus.usage_error import UsageError
-from rumpus.workloads.own.references import is_reference
-from rumpus.workloads.registry import find_workload
 
 BAR = 40
 """Characters of the longest bar."""
@@ -39,9 +37,7 @@ def cause_command(arguments: argparse.Namespace) -> int:
         UsageError: there is no case or run, it is not of the simulation, or cannot be performed.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
-    find_in_working_directory()
-    names_here().find_modules()
-    case = load_case(arguments.path) if arguments.path.is_file() else case_of_run(arguments.path)
+    case = given_case(arguments.path, trust=arguments.trust)
     if case.task().settings.ensemble != "sim":
         raise UsageError(
             f"{arguments.path}: a run on real servers has no other futures; `rumpus cause` is for "
@@ -90,10 +86,10 @@ def _not_seen(arguments: argparse.Namespace, case: Case, told: Replay) -> None:
 
 def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
     write_likelihood(directory.likelihood, likelihood)
-    said = directory.read_record().workload
-    workload = find_workload(said) if is_reference(said) else None
+    record = directory.read_record()
+    own = own_code(record, settings_of(record, directory.path))
     with collector_at_rest():
-        record, timeline, verdict = judge_run(directory, workload)
+        record, timeline, verdict = judge_run(directory, *own)
         results = results_document(directory.path, record, timeline, verdict)
         directory.finish(record, timeline, verdict, results)
 

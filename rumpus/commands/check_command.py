@@ -1,19 +1,23 @@
 """``rumpus check``: judges a run, or a history alone, again from disk."""
 
 import argparse
+from dataclasses import replace
 
+from rich.console import Console
 from rich.text import Text
 
 from rumpus.check_model import refuse_without_model
+from rumpus.checker.verdict import Verdict
 from rumpus.consoles import notices, print_json
 from rumpus.project_names import names_here
+from rumpus.recipes.promises import Promises
 from rumpus.results.formats.history_formats import detect_format
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, open_run
 from rumpus.results.seal import SEAL
 from rumpus.results.store_error import UnreadableRun
-from rumpus.runs.judging import collector_at_rest
+from rumpus.runs.judging import collector_at_rest, weigh_doubt
 from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
 from rumpus.runs.run_report import report
 from rumpus.usage_error import UsageError
@@ -35,7 +39,9 @@ def check_command(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.path)
     if not run.bare:
         _refuse_without_description(run)
-        return report(run, console, as_json=arguments.json, workload=_own_workload(run, arguments))
+        return _check_run(run, arguments, console)
+    if arguments.perform:
+        raise UsageError(f"{arguments.path}: a history alone cannot be performed again")
     _refuse_strangers(run, arguments.format)
     with collector_at_rest():
         names = names_here()
@@ -55,6 +61,60 @@ def check_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(results.to_json())
     return verdict.exit_code
+
+
+def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Console) -> int:
+    """Judge a run, after performing it again if that is asked for."""
+    workload = _own_workload(run, arguments)
+    own, promises = _own_code(run, arguments)
+    again = None
+    if arguments.perform:
+        from rumpus.campaigns.performed_again import perform_again  # noqa: PLC0415 - slow to import
+        from rumpus.campaigns.run_cases import judged_again  # noqa: PLC0415 - slow to import
+
+        _, was = judged_again(run.path, trust=arguments.trust)
+        again = perform_again(run.path, was)
+
+    def weigh(verdict: Verdict) -> None:
+        if again is not None and again.same:
+            verdict.notes.append(again.words)
+        elif again is not None:
+            weigh_doubt(verdict, again.words)
+
+    code = report(
+        run,
+        console,
+        as_json=arguments.json,
+        workload=workload or own,
+        promises=promises,
+        weigh=weigh,
+    )
+    if again is None and run.read_record().ensemble == "sim":
+        words = "on the word of its files: --perform performs the run again and compares digests"
+        console.print(Text(words, style="dim"), soft_wrap=True)
+    return code
+
+
+def _own_code(
+    run: RunDirectory, arguments: argparse.Namespace
+) -> tuple[Workload | None, Promises | None]:
+    """What made a run, as far as it is code of another repository that the user trusts."""
+    record = run.read_record()
+    family = WORKLOADS.get(record.workload)
+    if family is not None and record.recipe in family.recipes:
+        return None, None
+    from rumpus.runs.recorded_settings import own_code, settings_of  # noqa: PLC0415 - slow to import
+    from rumpus.trust import refuse_untrusted, untrusted  # noqa: PLC0415 - slow to import
+
+    try:
+        settings = settings_of(record, run.path)
+    except UsageError:  # what it was asked to do is not known, so neither are its promises
+        return None, None
+    # Judging imports neither faults nor the clients' library.
+    judged = replace(settings, fault=(), nemesis=None, kazoo=None, image=None)
+    if arguments.trust:
+        refuse_untrusted(run.path, judged, trust=True)
+    return (None, None) if untrusted(run.path, judged) else own_code(record, settings)
 
 
 def _refuse_without_description(run: RunDirectory) -> None:

@@ -20,13 +20,15 @@ def compare_command(arguments: argparse.Namespace) -> int:
     """Compare two sides; the exit code: 1 if B is worse, 3 if nothing can be compared, else 0.
 
     Raises:
-        UsageError: a side names nothing, or two forms are asked for.
+        UsageError: a side names nothing, or code that is not trusted; or two forms are asked for.
         UnreadableRun, StoreError: a run or the store cannot be read.
     """
     if arguments.json and arguments.markdown:
         raise UsageError("--json and --markdown cannot be given together")
     opened = functools.partial(Store.opened, arguments.store)
-    comparison = compare(side_of(arguments.a, opened), side_of(arguments.b, opened))
+    trust = arguments.trust
+    a, b = (side_of(word, opened, trust=trust) for word in (arguments.a, arguments.b))
+    comparison = compare(a, b)
     if arguments.json:
         print_document(comparison_document(comparison))
     elif arguments.markdown:

@@ -30,6 +30,7 @@ from rumpus.runs.performing import find_fault
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
 from rumpus.systematic_corners import explore_corners
+from rumpus.trust import trust_code
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import is_reference
 
@@ -64,6 +65,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
     if given["ensemble"] == "auto":
         given["ensemble"] = "sim"  # a run on real servers takes a minute: nobody has them unasked
     settings = replace(names.settings_of(given), argv=())
+    trust_code(settings, lambda words: notices().print(words, soft_wrap=True, markup=False))
     for reference in settings.fault:
         find_fault(reference)  # plans that have it are looked at here, too
     if arguments.systematic is not None:

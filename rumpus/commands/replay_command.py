@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, load_case
+from rumpus.campaigns.case import Case
+from rumpus.campaigns.performed_again import PerformedAgain, perform_again
 from rumpus.campaigns.replaying import (
     ENDING,
     Replay,
@@ -17,13 +18,12 @@ from rumpus.campaigns.replaying import (
     judge_replay,
     replay_task,
 )
-from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.run_cases import case_of_run, given_case, judged_again
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, print_text, shown
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
 from rumpus.nights.documents.bundling import performed_again
-from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.atomic_file import write_atomically
 from rumpus.usage_error import UsageError
 
@@ -41,9 +41,11 @@ def replay_command(arguments: argparse.Namespace) -> int:
         UsageError: there is no case, or it is malformed, or a report of several is asked for.
         StoreError: the report cannot be written.
     """
-    find_in_working_directory()
-    names_here().find_modules()
-    cases = dict(_cases(arguments.path))
+    if _is_run(arguments.path) and not (_given_changes(arguments) or arguments.as_test):
+        _, was = judged_again(arguments.path, trust=arguments.trust)
+        if not was.seen:
+            return _of_sound_run(arguments, perform_again(arguments.path, was))
+    cases = dict(_cases(arguments.path, trust=arguments.trust))
     if arguments.report is not None and (_given_changes(arguments) or len(cases) != 1):
         raise UsageError("--report is for a single case as it is: name one, and change nothing")
     if arguments.as_test:
@@ -111,23 +113,53 @@ def _exit_code(rows: Sequence[Mapping[str, Any]], *, interrupted: bool) -> int:
     )
 
 
+def _of_sound_run(arguments: argparse.Namespace, again: PerformedAgain) -> int:
+    """Say whether a run without anomalies was performed as its files say; the exit code."""
+    shown_now = next((each for each in again.now.seen if each.promised), None)
+    code = campaign_exit_code(failed=shown_now is not None, undecided=not again.same)
+    if arguments.json:
+        document = {
+            "case": arguments.path.resolve().name,
+            "reproduced": False,
+            "verdict": again.words,
+            "expected": None,
+            "anomaly": None if shown_now is None else str(shown_now.fingerprint),
+            "same_run": again.same,
+            "error": None,
+            "exit_code": code,
+        }
+        print_document(document | ending(code))
+        return code
+    console = answers()
+    style = "green" if again.same else "yellow"
+    console.print(Text(again.words, style=style), soft_wrap=True)
+    was, now = again.was.outcome, again.now.outcome
+    told = f"{now}, as it was" if now == was else f"{was} then, {now} now"
+    console.print(Text(told), soft_wrap=True)
+    return code
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "test.json").exists()
+
+
 def _is_alone(path: Path) -> bool:
-    return path.is_file() or (path / "test.json").exists()
+    return path.is_file() or _is_run(path)
 
 
-def _cases(path: Path) -> Iterator[tuple[str, Case]]:
+def _cases(path: Path, *, trust: bool) -> Iterator[tuple[str, Case]]:
     """The cases that a path names.
 
     Raises:
         UsageError: there is none.
     """
     if path.is_file():
-        yield case_name(path), load_case(path)
-    elif (path / "test.json").exists():
-        yield path.resolve().name, case_of_run(path)
+        yield case_name(path), given_case(path, trust=trust)
+    elif _is_run(path):
+        yield path.resolve().name, case_of_run(path, trust=trust)
     elif found := sorted(path.rglob(f"*{ENDING}")):
         for each in found:
-            yield case_name(each, path), load_case(each)
+            yield case_name(each, path), given_case(each, trust=trust)
     elif path.exists():
         raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
     else:

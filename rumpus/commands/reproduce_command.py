@@ -16,7 +16,6 @@ from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import campaign_exit_code, ending
-from rumpus.project_names import find_in_working_directory, names_here
 from rumpus.results.escapes import in_shell
 from rumpus.usage_error import UsageError
 
@@ -35,13 +34,11 @@ def reproduce_command(arguments: argparse.Namespace) -> int:
         EnvironmentRefusal, StoreError: this host does not allow it.
         UnreadableRun: something of the run is missing or malformed.
     """
-    find_in_working_directory()
-    names_here().find_modules()
     if not arguments.path.is_dir():
         raise UsageError(
             f"{arguments.path}: no directory of a run; `rumpus replay` performs cases again"
         )
-    lifted = lift(arguments.path, arguments.anomaly)
+    lifted = lift(arguments.path, arguments.anomaly, trust=arguments.trust)
     console = notices()
     _print_lifted(console, lifted)
     case, shrinking = None, None

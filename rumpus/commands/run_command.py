@@ -11,6 +11,7 @@ from rumpus.runs.progress import ProgressDisplay
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_report import report
 from rumpus.runs.run_settings import RunSettings, command_line
+from rumpus.trust import trust_code
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -32,6 +33,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     if settings != RunSettings(**given):  # the project's names or defaults: the command tells them
         settings = replace(settings, argv=command_line(settings)[1:])
     run = PreparedRun(settings, display.step)
+    trust_code(settings, display.step)
     interruption = Interruption()
     with interruption.listening(display.step):
         directory = run.perform(interrupted=interruption.requested, following=display.following)
@@ -41,5 +43,6 @@ def run_command(arguments: argparse.Namespace) -> int:
             console,
             as_json=arguments.json,
             workload=run.workload,
+            promises=run.promises,
             interrupted=interruption.requested,
         )

@@ -1,21 +1,25 @@
 """``rumpus shrink``: makes a failing run as small as it can, and keeps it as a case."""
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, load_case, save_case
+from rumpus.campaigns.case import Case, save_case
 from rumpus.campaigns.replaying import ENDING, judge_replay
-from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
-from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.live_line import LiveLine
+from rumpus.results.wording import counted
+
+PLAIN_PERIOD_S = 10.0
 
 
 def shrink_command(arguments: argparse.Namespace) -> int:
@@ -27,9 +31,7 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         UsageError: there is no case or run, or it cannot be performed.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
-    find_in_working_directory()
-    names_here().find_modules()
-    given = load_case(arguments.path) if arguments.path.is_file() else case_of_run(arguments.path)
+    given = given_case(arguments.path, trust=arguments.trust)
     console = notices()
     if not given.task().repeatable:
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
@@ -44,14 +46,17 @@ def shrink_command(arguments: argparse.Namespace) -> int:
                 console.print(Text(line), soft_wrap=True)
             _answer(arguments, None, None, 1, told.exit_code)
             return told.exit_code
-        shrinking = Shrinking(
-            outcome,
-            seen,
-            executor,
-            jobs=arguments.jobs,
-            budget=arguments.budget,
-        )
-        case = shrinking.shrink()
+        progress = LiveLine(console, PLAIN_PERIOD_S)
+        with progress.live():
+            shrinking = Shrinking(
+                outcome,
+                seen,
+                executor,
+                jobs=arguments.jobs,
+                budget=arguments.budget,
+                notify=lambda now: progress.show(_status(now, time.monotonic() - progress.began)),
+            )
+            case = shrinking.shrink()
     # What somebody has written into the case stays.
     case = msgspec.structs.replace(
         case,
@@ -67,6 +72,17 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         console.print(Text(words, style="yellow"), soft_wrap=True)
     _answer(arguments, case, path, shrinking.runs, VIOLATION)
     return VIOLATION
+
+
+def _status(shrinking: Shrinking, elapsed: float) -> Text:
+    """How far it is, in a line."""
+    task = shrinking.smallest
+    faults = 0 if task.plan is None else len(task.plan.entries)
+    return Text(
+        f"{elapsed:6.1f} s  {counted(shrinking.runs, 'run')} tried; smallest so far: "
+        f"{counted(faults, 'fault')}, {counted(task.settings.clients, 'client')}, "
+        f"{task.settings.time_limit:g} s of load"
+    )
 
 
 def _answer(

@@ -1,6 +1,7 @@
 """``rumpus sim-server``: simulated ZooKeeper servers that real clients can talk to."""
 
 import argparse
+import os
 from contextlib import ExitStack
 
 from rumpus.consoles import answers, notices
@@ -10,12 +11,14 @@ from rumpus.testing.zookeeper import ZooKeeper
 from rumpus.usage_error import UsageError
 
 HIGHEST_PORT = 65535
+FROM_ENVIRONMENT = "RUMPUS_CONTROL_TOKEN"
+"""The environment variable that has the control port's token, for those who want to choose it."""
 
 
 def sim_server_command(arguments: argparse.Namespace) -> int:
     """Serve until interrupted; the connection string is printed once all servers serve.
 
-    With ``--control`` a second line has the address of the faults' HTTP server.
+    With ``--control`` a second line has the address of the faults' HTTP server, with its token.
 
     Raises:
         UsageError: the last server's port would be above `HIGHEST_PORT`.
@@ -39,7 +42,8 @@ def sim_server_command(arguments: argparse.Namespace) -> int:
         )
         lines = [ZooKeeper(servers).hosts]
         if arguments.control is not None:
-            address = control_server(ZooKeeper(servers), arguments.control)
+            token = os.environ.get(FROM_ENVIRONMENT, "")
+            address = control_server(ZooKeeper(servers), arguments.control, token)
             lines.append(stack.enter_context(address))
         for line in lines:
             answers().print(line, markup=False, highlight=False, soft_wrap=True)

@@ -23,6 +23,7 @@ from rumpus.track_record.record_file import (
     write_measured,
 )
 from rumpus.track_record.record_tables import as_data, first_sight, in_markdown
+from rumpus.trust import refuse_untrusted
 
 PLAIN_PERIOD_S = 10.0
 
@@ -33,13 +34,17 @@ def track_record_command(arguments: argparse.Namespace) -> int:
     1 if a case that was replayed did not show its flaw any more.
 
     Raises:
-        UsageError: a file is malformed, or asks for what does not exist.
+        UsageError: a file is malformed, asks for what does not exist, or names code that is not
+            trusted.
         UnreadableRun, StoreError: a file cannot be read or written.
         EnvironmentRefusal: this host does not allow it.
     """
     path: Path = arguments.file
     record = read_record(path)
-    names_here().find_modules()
+    if arguments.replay or arguments.measure:
+        for flaw, case in _cases(record):
+            source = path.parent / flaw.record.case
+            refuse_untrusted(source, case.task().settings, trust=arguments.trust)
     gone = []
     with processes(arguments.jobs) as executor:
         performers = Performers(executor, arguments.jobs)

@@ -7,7 +7,6 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from rumpus.campaigns.run_cases import settings_of_words
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask
 from rumpus.checker.verdict import Blamed
 from rumpus.nights.measured_mistakes import MEASURED
@@ -16,6 +15,7 @@ from rumpus.nights.subjects import LOADS_S, OnTrial
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.escapes import in_file_name
+from rumpus.runs.recorded_settings import settings_of_words
 from rumpus.runs.run_settings import RunSettings
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.workloads.own.own_lock import OwnLock

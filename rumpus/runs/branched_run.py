@@ -63,7 +63,8 @@ def branched_run(
             with interruption.listening(say):
                 directory = prepared.perform(interrupted=interruption.requested, forks=forks)
             with collector_at_rest():
-                judged = JudgedRun(directory, judge_run(directory, prepared.workload))
+                judgement = judge_run(directory, prepared.workload, prepared.promises)
+                judged = JudgedRun(directory, judgement)
                 result = examine(judged, forks.frames())
         except BaseException as error:
             if not forks.is_child and not isinstance(error, Exception):

@@ -63,4 +63,4 @@ def judged_run(
         if interruption.requested():
             raise KeyboardInterrupt
         with collector_at_rest():
-            yield JudgedRun(directory, judge_run(directory, prepared.workload))
+            yield JudgedRun(directory, judge_run(directory, prepared.workload, prepared.promises))

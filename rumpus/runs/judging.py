@@ -49,21 +49,27 @@ class Judgement(NamedTuple):
     verdict: Verdict
 
 
-def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
+def judge_run(
+    run: RunDirectory, workload: Workload | None = None, promises: Promises | None = None
+) -> Judgement:
     """Judge a run from its directory.
 
     Args:
         run: the directory.
         workload: what made the run, if it is a class of another repository. Code that only the
             files of a run name is never imported: they may be a stranger's.
+        promises: what its recipe promises, if it is one of another repository. Without them they
+            are on trust, and the verdict is at most unknown.
 
     Raises:
         UnreadableRun: something is missing or malformed, or the run is one of another workload.
     """
-    return judge_files(read_run(run), workload)
+    return judge_files(read_run(run), workload, promises)
 
 
-def judge_files(files: RunFiles, workload: Workload | None = None) -> Judgement:
+def judge_files(
+    files: RunFiles, workload: Workload | None = None, promises: Promises | None = None
+) -> Judgement:
     """Judge what was read of a run; see ``judge_run``.
 
     Raises:
@@ -71,7 +77,7 @@ def judge_files(files: RunFiles, workload: Workload | None = None) -> Judgement:
     """
     run, record = files.directory, files.record
     workload = workload_of(run, record, workload)
-    timeline, questions = lay_out(files, workload)
+    timeline, questions = lay_out(files, workload, promises)
     timeline, verdict = judge_laid_out(run.history, workload, record.recipe, timeline, questions)
     verdict.notes = _of_logs(files.truth)
     if timeline.lossy:
@@ -154,6 +160,13 @@ def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
     return UnreadableRun(
         path, f"no history of {workload.name} ({error})", "see docs/reference/history-format.md"
     )
+
+
+def weigh_doubt(verdict: Verdict, reason: str) -> None:
+    """Let only a violation stand: what is doubtful shows nothing else."""
+    if verdict.outcome != "violation":
+        verdict.valid, verdict.outcome = "unknown", "unknown"
+    verdict.reasons.insert(0, reason)
 
 
 def weigh_interruption(verdict: Verdict) -> None:

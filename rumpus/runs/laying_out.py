@@ -54,12 +54,15 @@ def workload_of(run: RunDirectory, record: RunRecord, given: Workload | None) ->
     )
 
 
-def lay_out(files: RunFiles, workload: Workload) -> tuple[Timeline, list[CheckResult]]:
+def lay_out(
+    files: RunFiles, workload: Workload, known: Promises | None = None
+) -> tuple[Timeline, list[CheckResult]]:
     """A run's timeline, and the checks that are undecided by what is in doubt about its files.
 
     Args:
         files: what was read of the run.
         workload: what made the run.
+        known: what its recipe promises by its own code; None: that was not loaded.
 
     Raises:
         UnreadableRun: the parts of the run do not fit together.
@@ -73,7 +76,7 @@ def lay_out(files: RunFiles, workload: Workload) -> tuple[Timeline, list[CheckRe
             f"{record.workload} / {record.recipe}",
             "check the history alone, by another name than history.jsonl",
         )
-    promises, differing = _held_to(workload, record.recipe, record.promises)
+    promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
     found = Contradictions() if run.bare else _contradictions(files, said, clock)
     damaged = bool(files.changed or found.history)
@@ -135,22 +138,28 @@ def _impossible_effects(name: str, *, holding: bool) -> Collection[Effect]:
 
 
 def _held_to(
-    workload: Workload, recipe: str, promises: Promises
+    workload: Workload, recipe: str, promises: Promises, known: Promises | None
 ) -> tuple[Promises, list[CheckResult]]:
     """The promises that a run is held to, and a check that is undecided where they are in doubt.
 
     A run's record names its recipe's promises. They may differ from those that the recipe makes in
     this version. Then only those made in both can be broken, and whether the rest was kept is open.
+    It is open, too, if the recipe is not known here: its record may leave out what it does not
+    keep.
 
     Args:
         workload: the family.
-        recipe: the recipe's name; where this version has none of it, the run's promises count.
+        recipe: the recipe's name.
         promises: the recipe's, by the run's own record.
+        known: those that it makes by its code; None: that was not loaded.
     """
     kind = workload.recipes.get(recipe)
-    if kind is None or kind.promises == promises:
+    ours = known if kind is None else kind.promises
+    if ours is None:
+        return promises, [CheckResult(name="promises", unknown=[_on_trust(recipe)])]
+    if ours == promises:
         return promises, []
-    here, told = kind.promises.prevents, promises.prevents
+    here, told = ours.prevents, promises.prevents
     if workload.is_own and here <= told:
         return promises, []  # the run may have been told to hold it to more (`--promise`)
     words = [
@@ -162,7 +171,6 @@ def _held_to(
         f"({', '.join(words) or 'the same anomalies, but other further promises'}): check it "
         "with the rumpus that made it"
     )
-    ours = kind.promises
     bounds = [each for each in (promises.wakeups, ours.wakeups) if each is not None]
     both = replace(
         promises,
@@ -173,6 +181,16 @@ def _held_to(
         lock_delay=min(promises.lock_delay, ours.lock_delay),
     )
     return both, [CheckResult(name="promises", unknown=[what])]
+
+
+def _on_trust(recipe: str) -> str:
+    """Why the promises of a recipe that was not loaded leave a verdict open."""
+    if not is_reference(recipe):
+        return f"what {recipe or 'its recipe'} promises is on trust: no recipe here has that name"
+    return (
+        f"what {recipe} promises is on trust: its code is not imported just because a file names "
+        "it (--trust)"
+    )
 
 
 def _contradictions(

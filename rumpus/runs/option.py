@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar, get_type_hints
 
+from rumpus.checker.nearest_name import nearest
 from rumpus.option_values import Values
 from rumpus.references_of_objects import reference_of
 from rumpus.usage_error import UsageError
@@ -188,7 +189,9 @@ def taking(options: Callable[P, Any]) -> Callable[[Callable[[dict[str, Any]], R]
             try:
                 bound = signature.bind(*arguments, **given)
             except TypeError as error:
-                raise TypeError(f"{function.__name__}() {error}") from None
+                raise TypeError(
+                    f"{function.__name__}() {error}{_meant(given, signature)}"
+                ) from None
             return function(dict(bound.arguments))
 
         told = inspect.getdoc(function) or ""
@@ -199,6 +202,13 @@ def taking(options: Callable[P, Any]) -> Callable[[Callable[[dict[str, Any]], R]
         return call
 
     return with_options
+
+
+def _meant(given: Mapping[str, Any], signature: inspect.Signature) -> str:
+    """How an error about arguments goes on: with what a name that is none may have meant."""
+    unknown = [name for name in given if name not in signature.parameters]
+    near = nearest(unknown[0], signature.parameters) if unknown else None
+    return f"; did you mean {near}?" if near else ""
 
 
 def _plain_signature(options: Callable[..., Any]) -> inspect.Signature:

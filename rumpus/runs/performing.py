@@ -121,6 +121,11 @@ class PreparedRun:
         )
         self._world.prepare(self._plan)
 
+    @property
+    def promises(self) -> Promises:
+        """What the recipe promises."""
+        return self._recipe.promises
+
     def perform(
         self,
         *,

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
+from rumpus.checker.verdict import Verdict
 from rumpus.consoles import print_json, shown
+from rumpus.recipes.promises import Promises
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
@@ -20,7 +22,9 @@ def report(
     *,
     as_json: bool,
     workload: Workload | None = None,
+    promises: Promises | None = None,
     interrupted: Callable[[], bool] = lambda: False,
+    weigh: Callable[[Verdict], None] = lambda _: None,
 ) -> int:
     """Judge a run from disk, write its results and print them; the exit code.
 
@@ -31,24 +35,28 @@ def report(
         console: where the verdict is printed for people.
         as_json: whether the results go to standard output, too.
         workload: what made the run, if it is a class of another repository.
+        promises: what its recipe promises, if it is one of another repository.
         interrupted: whether the run has been interrupted by now.
+        weigh: changes the verdict by what else is known of the run.
 
     Raises:
         UnreadableRun: something is missing or malformed.
         StoreError: the results cannot be written; the verdict has been printed.
     """
     with collector_at_rest():
-        return _report(directory, console, as_json, workload, interrupted)
+        return _report(directory, console, as_json, (workload, promises), interrupted, weigh)
 
 
 def _report(
     directory: RunDirectory,
     console: Console,
     as_json: bool,
-    workload: Workload | None,
+    own: tuple[Workload | None, Promises | None],
     interrupted: Callable[[], bool],
+    weigh: Callable[[Verdict], None],
 ) -> int:
-    record, timeline, verdict = judge_run(directory, workload)
+    record, timeline, verdict = judge_run(directory, *own)
+    weigh(verdict)
     if interrupted() and not record.interrupted:
         record.interrupted = True
         directory.write_record(record)

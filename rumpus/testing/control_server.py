@@ -1,8 +1,11 @@
 """The faults of `rumpus.testing.zookeeper.ZooKeeper` over HTTP and JSON, on the loopback only.
 
 For tests of programs in any language: docs/how-to/testing-applications.md describes the protocol.
+The address has a token in it, since every user of the machine can reach the port.
 """
 
+import re
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 LONGEST_BODY = 64 * 1024
 """Bytes of a request's body."""
+TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,256}")
+"""What a token may be: long enough not to be guessed, and plain within an address."""
+STRANGER: Final = "the token is missing or wrong: use the whole address that was printed"
 SILENCE_S = 10.0
 """Seconds after which a connection that sends nothing is closed."""
 
@@ -174,24 +180,41 @@ class Control:
         self._dropped.pop(body.id)[1].withdraw()
 
 
+class _NoToken(Exception):  # noqa: N818 - says what is missing
+    """A request that does not know the token."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     timeout = SILENCE_S
     server: "_Server"
 
     def do_GET(self) -> None:
-        self._answer(lambda: self.server.control.ask(self.path))
+        self._answer(lambda: self.server.control.ask(self._path()))
 
     def do_POST(self) -> None:
-        self._answer(lambda: self.server.control.act(self.path, self._body()))
+        self._answer(lambda: self.server.control.act(self._path(), self._body()))
 
     def log_message(self, *_: Any) -> None:
         """Nothing is logged: standard error is for the program that serves."""
 
     def _body(self) -> bytes:
         text = self.headers.get("Content-Length", "0")
-        if not text.isdecimal() or int(text) > LONGEST_BODY:
-            raise UsageError(f"Content-Length: {text} is not from 0 to {LONGEST_BODY}")
+        # A number of thousands of digits is not read as one.
+        digits = len(str(LONGEST_BODY))
+        if not text.isdecimal() or len(text) > digits or int(text) > LONGEST_BODY:
+            raise UsageError(f"Content-Length: {text[:20]} is not from 0 to {LONGEST_BODY}")
         return self.rfile.read(int(text))
+
+    def _path(self) -> str:
+        """What is asked for, without the token.
+
+        Raises:
+            _NoToken: it is not there.
+        """
+        _, token, *rest = self.path.split("/", 2) if self.path.startswith("/") else ("", "")
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            raise _NoToken
+        return f"/{''.join(rest)}"
 
     def _refuse_web_pages(self) -> None:
         """A page in a browser of this machine can send requests here, under its own name."""
@@ -203,6 +226,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._refuse_web_pages()
             status, document = HTTPStatus.OK, act()
+        except _NoToken:
+            status, document = HTTPStatus.FORBIDDEN, {"error": STRANGER}
         except UsageError as error:
             status, document = HTTPStatus.BAD_REQUEST, {"error": str(error)}
         except (TimeoutError, EnvironmentRefusal) as error:
@@ -216,27 +241,34 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    def __init__(self, port: int, control: Control) -> None:
-        self.control = control
+    def __init__(self, port: int, control: Control, token: str) -> None:
+        self.control, self.token = control, token
         super().__init__((LOOPBACK, port), _Handler)
 
 
 @contextmanager
-def control_server(zk: ZooKeeper, port: int = 0) -> Iterator[str]:
+def control_server(zk: ZooKeeper, port: int = 0, token: str = "") -> Iterator[str]:
     """Serve the faults of servers while the ``with`` block runs.
 
     Args:
         zk: the servers.
         port: on 127.0.0.1; 0: any free one.
+        token: what requests have to know; empty: a new one.
 
     Yields:
-        the address, ``http://127.0.0.1:PORT``.
+        the address, ``http://127.0.0.1:PORT/TOKEN``.
 
     Raises:
+        UsageError: it cannot be a token.
         EnvironmentRefusal: the port cannot be opened.
     """
+    token = token or secrets.token_urlsafe(16)
+    if not TOKEN.fullmatch(token):
+        raise UsageError(
+            "the control port's token must have 16 to 256 letters, digits, '_' and '-'"
+        )
     try:
-        server = _Server(port, Control(zk))
+        server = _Server(port, Control(zk), token)
     except OSError as error:
         raise EnvironmentRefusal(
             f"port {port} cannot be had: {error.strerror}; end what uses it, or choose another "
@@ -248,7 +280,7 @@ def control_server(zk: ZooKeeper, port: int = 0) -> Iterator[str]:
     with server:
         thread.start()
         try:
-            yield f"http://{LOOPBACK}:{server.server_port}"
+            yield f"http://{LOOPBACK}:{server.server_port}/{token}"
         finally:
             server.shutdown()
             thread.join()

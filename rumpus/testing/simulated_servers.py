@@ -24,6 +24,8 @@ FOUR_LETTER_WORDS = frozenset(
 )
 LONGEST_SESSION_S = 40
 """The longest timeout that a session can have, in seconds, if the tick allows no longer one."""
+MOST_OWED = 4 << 20
+"""Bytes that a client may leave unread before its further requests wait."""
 POLL_S = 0.002
 
 _ALL_CLIENTS = 0
@@ -51,6 +53,7 @@ class SimulatedServers:
             max_session_timeout=max(20 * tick_ms, LONGEST_SESSION_S * 1000),
             max_client_connections=0,
             four_letter_words=FOUR_LETTER_WORDS,
+            most_owed=MOST_OWED,
         )
         self.simulator = Simulator(seed, epoch=time.time_ns())
         self._network = Network(self.simulator)

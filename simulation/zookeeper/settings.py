@@ -34,6 +34,8 @@ class Settings:
     Args:
         server_id: ``myid``; 1 for a standalone server.
         members: the whole ensemble; empty for a standalone server.
+        most_owed: bytes that a client may leave unread before its further requests wait; None for
+            no bound, as ZooKeeper has none. Servers for real clients have one.
         bugs: known bugs of 3.8.0 in the server (``simulation.zookeeper.bugs``); none by default.
         parts: standard class to the mutant's class that replaces it
             (``simulation.zookeeper.mutants``); none by default.
@@ -60,6 +62,7 @@ class Settings:
     snap_count: int = 100_000
     container_check_interval: int = 60_000
     container_max_per_minute: int = 10_000
+    most_owed: int | None = None
     bugs: frozenset[str] = field(default_factory=frozenset)
     parts: Mapping[type, type] = field(default_factory=dict)
 

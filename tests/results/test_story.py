@@ -1,7 +1,11 @@
+import msgspec
+
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.timeline.changes import Change
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.story import MOST_LINES, story, story_lines
+from rumpus.results.story_subject import MOST_ZNODES
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
@@ -171,3 +175,38 @@ def test_of_a_session_that_ended_it_tells_when_the_connection_was_lost_and_where
     told = "\n".join(story(laid_out(records), verdict(late)))
     assert "c0 loses its connection, at my_lock.py:41 in wait" in told
     assert "c0 learns that its session has ended" in told
+
+
+def test_who_wrote_its_name_into_a_persistent_znode_is_told():
+    """A lock of compare-and-set has no znode that is a contender's own."""
+    recorded = Recorded().session(0, 0, "connected", session="0x1")
+    recorded.session(0, 1, "connected", session="0x2")
+    recorded.acquire(1100, 1200, 0, session="0x1").acquire(1250, 1400, 1, session="0x2").end(2000)
+    records = recorded.history()
+    cited = [op.index for op in records if op.f == "acquire"]
+    anomaly = Anomaly(kind="split-brain", description="both believed", ops=cited, clients=[0, 1])
+    anomaly.start, anomaly.end = 1_400_000_000, 1_500_000_000
+    changes = {"/l/owner": [*written_by_both(records)]}
+    told = "\n".join(story(laid_out(records, znodes=changes), verdict(anomaly)))
+    assert "1.150 s  c0 writes owner b'0x1', in its acquire" in told
+    assert "1.350 s  c1 writes owner b'0x2', in its acquire" in told
+
+
+def written_by_both(records):
+    calls = [call for call in records.operations() if call.invoke.f == "acquire"]
+    yield Change(1_000_000, 1, "created", "/l/owner", "0x1", client=0)
+    for client, (call, time) in enumerate(zip(calls, (1_150, 1_350), strict=True)):
+        session = f"0x{client + 1}"
+        change = Change(time * 1_000_000, 2 + client, "written", "/l/owner", session, client=client)
+        yield change._replace(call=call, data=session.encode())
+
+
+def test_of_more_znodes_alike_those_are_told_whose_paths_come_first():
+    paths = [f"/l/n{number:02}" for number in range(2 * MOST_ZNODES)]
+    znodes = {
+        path: [Change(1_300_000_000, 1, "created", path, "0x9", 2, owner="0x9")] for path in paths
+    }
+    found = msgspec.structs.replace(overlap(), description=f"left: {', '.join(paths)}")
+    told = [line.words for line in story_lines(laid_out(history(), znodes=znodes), found)]
+    named = [words for words in told if words.startswith("c2 creates ephemeral node")]
+    assert named == [f"c2 creates ephemeral node n{number:02}" for number in range(MOST_ZNODES)]

@@ -73,6 +73,7 @@ SAID = {
     "two seconds earlier": "ms before it began in the servers' logs",
     "no faults could be chosen": "nemesis is not in test.json",
     "one server": "there are logs of 3",
+    "an unknown recipe without promises": "what nowhere.locks:Lock promises is on trust",
     "no promises": "the run names others than lock / fair makes",
     "no end": "it has no end",
 }

@@ -59,6 +59,20 @@ def no_promises(run: RunDirectory, _: RunDirectory) -> bool:
 
 
 @forgery
+def an_unknown_recipe_without_promises(run: RunDirectory, _: RunDirectory) -> bool:
+    return _renamed(run, "nowhere.locks:Lock", prevents=[])
+
+
+def _renamed(run: RunDirectory, recipe: str, **promises: Any) -> bool:
+    """Say that another recipe was run, in the history, too."""
+    first, *rest = run.history.read_text().splitlines(keepends=True)
+    test = json.loads(first)
+    test["value"] |= {"recipe": recipe, "promises": {**test["value"]["promises"], **promises}}
+    run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
+    return _told(run, recipe=recipe, promises=test["value"]["promises"])
+
+
+@forgery
 def no_faults_could_be_chosen(run: RunDirectory, _: RunDirectory) -> bool:
     return _told(run, nemesis=[])
 

@@ -10,11 +10,12 @@ from typing import Final
 import msgspec
 
 from rumpus.campaigns.case import SETTINGS
-from rumpus.campaigns.run_cases import judged_again, settings_of
+from rumpus.campaigns.run_cases import judged_again
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import NOT_PERFORMED, Tally, without_software
 from rumpus.nights.records import FailureRow, RunRow, Subject
+from rumpus.runs.recorded_settings import settings_of
 from rumpus.usage_error import UsageError
 
 NIGHTS_OF_BRANCH: Final = 5
@@ -55,22 +56,25 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, tallies=tallies)
 
 
-def side_of(word: str, opened: Callable[[], AbstractContextManager[Store]]) -> Side:
+def side_of(
+    word: str, opened: Callable[[], AbstractContextManager[Store]], *, trust: bool = False
+) -> Side:
     """The runs that a word names.
 
     Args:
         word: a run's directory, or one with runs in it; a night (``2026-11-26``, ``last``,
             ``last~1``); a branch, whose newest 5 nights count; or a version (``kazoo=2.10.0``).
         opened: opens the store; it is called unless the word names a directory.
+        trust: whether the user trusts the code that runs name.
 
     Raises:
-        UsageError: it names nothing.
+        UsageError: it names nothing, or a run names code that is not trusted.
         UnreadableRun: a run or the store cannot be read.
         StoreError: the host does not let the store be read.
     """
     # Without a word nothing is named: not the working directory either.
     if word and (directories := _runs_in(Path(word))):
-        return _side_of_runs(word, directories)
+        return _side_of_runs(word, directories, trust=trust)
     with opened() as store:
         if (version := _VERSION.fullmatch(word)) is not None:
             side = _side_of_version(word, store, *version.groups())
@@ -121,17 +125,17 @@ def _runs_in(path: Path) -> list[Path]:
     return sorted({each.parent.resolve() for each in path.glob("**/test.json")})
 
 
-def _side_of_runs(word: str, directories: Iterable[Path]) -> Side:
+def _side_of_runs(word: str, directories: Iterable[Path], *, trust: bool) -> Side:
     rows: list[RunRow] = []
     failures: dict[str, FailureRow] = {}
     for path in directories:
-        row, shown = run_row(path)
+        row, shown = run_row(path, trust=trust)
         rows.append(row)
         failures |= {each.id: each for each in shown}
     return Side(name=word, what="runs", tallies=tallied(rows), failures=failures)
 
 
-def run_row(path: Path) -> tuple[RunRow, list[FailureRow]]:
+def run_row(path: Path, *, trust: bool = False) -> tuple[RunRow, list[FailureRow]]:
     """A run that is judged from its directory, as a night would note it, and its failures.
 
     A run does not tell which faults a failure needs, so its failures say none.
@@ -140,7 +144,7 @@ def run_row(path: Path) -> tuple[RunRow, list[FailureRow]]:
         UsageError: its command line is not one of ``rumpus run``.
         UnreadableRun: something is missing or malformed.
     """
-    judgement, outcome = judged_again(path)
+    judgement, outcome = judged_again(path, trust=trust)
     # What was asked for: other runs of the same have drawn something else.
     settings = settings_of(judgement.record, path)
     options = {

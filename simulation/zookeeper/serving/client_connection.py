@@ -30,6 +30,9 @@ MILLISECOND = 1_000_000
 HANDSHAKE_TIMEOUT = 10_000
 """Milliseconds after which a connection without a session is closed, rounded up to a bucket."""
 SYNC_CONNECTED = 3
+MOST_PIPELINED = 64
+"""Requests of a connection that may be unanswered where what a client is owed has a bound: each may
+have an answer of a megabyte."""
 
 _INT = Struct(">i")
 _REQUEST = Struct(">ii")
@@ -322,7 +325,7 @@ class ClientConnection:
         server = self.server
         if xid > 0:
             self.outstanding += 1
-            if server.in_process > server.outstanding_limit:
+            if server.in_process > server.outstanding_limit or self._owes_much():
                 self._stop_reading()
         if kind == AUTH:
             self._authenticate(xid, data[start:stop])
@@ -351,6 +354,21 @@ class ClientConnection:
                 server.simulator.now,
             )
         )
+
+    def _owes_much(self) -> bool:
+        """Whether the client has to read, or to wait for answers, before it may ask for more."""
+        most = self.server.settings.most_owed
+        if most is None:
+            return False
+        if self.transport.unsent() > most:
+            self.transport.wait_writable()
+            return True
+        return self.outstanding > MOST_PIPELINED
+
+    def writable(self) -> None:
+        """The client has read what it was owed."""
+        if not self._reading and self.established:
+            self._read_if_not_throttled()
 
     def _authenticate(self, xid: int, frame: bytes) -> None:
         try:
@@ -428,5 +446,6 @@ class ClientConnection:
 
     def _read_if_not_throttled(self) -> None:
         server = self.server
-        if self.outstanding < 1 or server.in_process <= server.outstanding_limit:
+        throttled = self.outstanding >= 1 and server.in_process > server.outstanding_limit
+        if not (throttled or self._owes_much()):
             self._resume_reading()

@@ -8,7 +8,7 @@ from rumpus.campaigns import mutant_cases
 from rumpus.campaigns.case import load_case, save_case
 from rumpus.campaigns.mutant_cases import SMALL_CROWD, case_path, make_case, tries
 from rumpus.campaigns.mutant_hunt import Mutant
-from rumpus.campaigns.run_cases import settings_of_words
+from rumpus.runs.recorded_settings import settings_of_words
 from tests.sampling import one_in
 
 HERD = Mutant("lock", "watch-first", frozenset({"herd", "split-brain"}))

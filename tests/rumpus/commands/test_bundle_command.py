@@ -62,7 +62,7 @@ def private():
 
 def test_a_bundle_shows_the_failure_and_can_be_performed(rumpus, tmp_path):
     name = kept(CASE)
-    answer = rumpus("bundle", name, "-o", "it.zip")
+    answer = rumpus("bundle", name, "--trust", "-o", "it.zip")
     assert (answer.code, answer.out) == (0, f"it.zip: lock / kazoo-bare: {CASE.expects}\n")
     found = members("it.zip")
     assert found.keys() == {
@@ -93,12 +93,12 @@ def test_a_bundle_shows_the_failure_and_can_be_performed(rumpus, tmp_path):
 def test_a_bundle_is_the_same_whenever_it_is_made(rumpus):
     name = kept(ELSEWHERE)
     for file in ("a.zip", "b.zip"):
-        assert rumpus("bundle", name, "-o", file).code == 0
+        assert rumpus("bundle", name, "--trust", "-o", file).code == 0
     assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
 
 
 def test_without_a_simulated_run_there_is_no_report_and_it_is_said(rumpus):
-    answer = rumpus("bundle", kept(ELSEWHERE), "-o", "it.zip", "--json")
+    answer = rumpus("bundle", kept(ELSEWHERE), "--trust", "-o", "it.zip", "--json")
     told = json.loads(answer.out)
     assert (answer.code, told["report"]) == (0, False)
     assert "real servers" in told["why_no_report"]
@@ -111,7 +111,7 @@ def test_a_failure_that_is_gone_has_no_report_and_it_is_said(rumpus):
     gone = msgspec.structs.replace(
         CASE, settings={"workload": "lock", "recipe": "fair", "clients": 2, "time_limit": 1.1}
     )
-    answer = rumpus("bundle", kept(gone), "-o", "it.zip")
+    answer = rumpus("bundle", kept(gone), "--trust", "-o", "it.zip")
     assert answer.code == 0
     assert "without a report: this version of the software does not show the failure" in answer.out
     assert "report.html" not in members("it.zip")
@@ -128,14 +128,14 @@ def own():
 
 
 def test_the_module_of_ones_own_recipe_goes_with_it(rumpus, own):
-    answer = rumpus("bundle", own, "-o", "it.zip")
+    answer = rumpus("bundle", own, "--trust", "-o", "it.zip")
     assert answer.code == 0
     assert "with the source shop/locks.py" in answer.out
     found = members("it.zip")
     assert found["source/shop/locks.py"] == MODULE
     assert found["source/shop/__init__.py"] == ""
     assert "cd source && rumpus replay ../case.case.json" in found["README.txt"]
-    assert rumpus("bundle", own, "-o", "it.zip", "--without-source").code == 0
+    assert rumpus("bundle", own, "--trust", "-o", "it.zip", "--without-source").code == 0
     assert not [name for name in members("it.zip") if name.startswith("source")]
 
 
@@ -145,7 +145,7 @@ def test_what_is_installed_or_lies_elsewhere_stays_out(rumpus, tmp_path):
     for recipe in ("kazoo.recipe.lock:Lock", "linked:Own"):
         settings = {**ELSEWHERE.settings, "recipe": recipe}
         name = kept(msgspec.structs.replace(ELSEWHERE, settings=settings))
-        assert rumpus("bundle", name, "-o", "it.zip").code == 0
+        assert rumpus("bundle", name, "--trust", "-o", "it.zip").code == 0
         assert not [name for name in members("it.zip") if name.startswith("source")]
 
 
@@ -153,7 +153,7 @@ def test_what_is_installed_or_lies_elsewhere_stays_out(rumpus, tmp_path):
 def test_source_that_tells_of_the_host_is_refused(rumpus, own, secret):
     word = os.environ.get(secret, secret)
     Path("shop/locks.py").write_text(f"{MODULE}\nPLACE = 'ssh://{word}/it'\n")
-    answer = rumpus("bundle", own, "-o", "it.zip")
+    answer = rumpus("bundle", own, "--trust", "-o", "it.zip")
     assert answer.code == 2
     assert f"shop/locks.py has '{word}' in it" in answer.err
     assert "--without-source" in answer.err
@@ -163,21 +163,21 @@ def test_source_that_tells_of_the_host_is_refused(rumpus, own, secret):
 def test_a_case_that_tells_of_the_host_is_refused(rumpus):
     settings = {**ELSEWHERE.settings, "kazoo": f"{Path.home()}/kazoo"}
     name = kept(msgspec.structs.replace(ELSEWHERE, settings=settings))
-    answer = rumpus("bundle", name, "-o", "it.zip")
+    answer = rumpus("bundle", name, "--trust", "-o", "it.zip")
     assert answer.code == 2
     assert "case.case.json has" in answer.err
 
 
 def test_a_story_that_tells_of_the_host_is_refused(rumpus):
     name = kept(msgspec.structs.replace(ELSEWHERE, story=(f"File {Path.cwd()}/a.py, line 1",)))
-    assert "tells of this host" in rumpus("bundle", name, "-o", "it.zip").err
+    assert "tells of this host" in rumpus("bundle", name, "--trust", "-o", "it.zip").err
 
 
 def test_a_failure_without_a_case_makes_no_bundle(rumpus):
     row = FailureRow(workload="lock", recipe="fair", fingerprint=CASE.expects)
     with Store.opened(DEFAULT, write=True) as store:
         store.note_failure(row)
-    assert "nothing to perform" in refused(rumpus("bundle", row.id, "-o", "it.zip"))
+    assert "nothing to perform" in refused(rumpus("bundle", row.id, "--trust", "-o", "it.zip"))
 
 
 def test_names_that_tell_of_nobody_are_not_looked_for(monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 from rumpus.campaigns import shrinking
 from rumpus.campaigns.case import load_case
 from rumpus.command_line import main
+from rumpus.commands import shrink_command
 from tests.rumpus.campaigns.conftest import DEADLOCK
 from tests.sampling import one_in
 
@@ -12,6 +13,7 @@ from tests.sampling import one_in
 @one_in(2)
 def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shrinking, "PASSES", shrinking.PASSES[:1])  # the others take long
+    monkeypatch.setattr(shrink_command, "PLAIN_PERIOD_S", 0.0)
     document = json.loads(DEADLOCK)
     document["settings"]["time_limit"] = 4.2
     document["plan"]["entries"] += [
@@ -24,8 +26,11 @@ def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypa
     smaller = tmp_path / "out" / "smaller.case.json"
     words = ["shrink", str(given), "-o", str(smaller), "--budget", "600", "--jobs", "1", "--json"]
     code = main(words)
-    told = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
     assert (code, told["reproduced"]) == (1, True)
+    status = printed.err.splitlines()[-1]
+    assert f" s  {told['runs']} runs tried; smallest so far: 1 fault, 3 clients, " in status
     case = load_case(smaller)
     assert case.finding is not None
     assert case.finding.number == 10

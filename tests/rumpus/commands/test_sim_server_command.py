@@ -2,8 +2,10 @@ import json
 import re
 import signal
 import socket
+import struct
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
@@ -41,7 +43,7 @@ def test_faults_are_asked_for_over_http(program):
     server = program("sim-server", "--port", 0, "--tick", 0.1, "--control", 0)
     hosts = server.process.stdout.readline().strip()
     control = server.process.stdout.readline().strip()
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", control)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{22}", control)
     client = KazooClient(hosts)
     client.start(30)
     client.create("/a", ephemeral=True)
@@ -83,3 +85,51 @@ def test_what_cannot_be_is_refused(rumpus, words):
     answer = rumpus("sim-server", *words)
     assert answer.code == 2
     assert words[0] in answer.err
+
+
+MEGABYTE = 1_000_000
+
+
+def frame(body):
+    return struct.pack(">i", len(body)) + body
+
+
+def get_data(path, xid):
+    text = path.encode()
+    return frame(struct.pack(">ii", xid, 4) + struct.pack(">i", len(text)) + text + b"\0")
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_client_that_does_not_read_costs_little_and_holds_nobody_back(program, nodes):
+    server = program("sim-server", "--nodes", nodes, "--port", 0)
+    hosts = server.process.stdout.readline().strip()
+    address = hosts.split(",")[0].split(":")
+    client = KazooClient(":".join(address))
+    client.start(30)
+    client.create("/large", bytes(MEGABYTE))
+    with socket.create_connection(address) as deaf:
+        handshake = struct.pack(">iqiq", 0, 0, 30_000, 0) + struct.pack(">i", 16) + bytes(16)
+        deaf.sendall(frame(handshake + b"\0"))
+        assert len(deaf.recv(100)) > 20
+        deaf.setblocking(False)
+        asked = b"".join(get_data("/large", xid) for xid in range(1, 20_001))
+        deaf.send(asked)  # as much as the buffers take: many thousands
+        longest = 0.0
+        for _ in range(40):
+            began = time.monotonic()
+            client.get("/large")
+            longest = max(longest, time.monotonic() - began)
+        used = Path(f"/proc/{server.process.pid}/status").read_text()
+        peak = int(re.search(r"VmHWM:\s+(\d+) kB", used)[1]) / 1000
+        assert peak < 400, f"{peak} MB"
+        assert longest < 5
+        # Who reads in the end gets every answer.
+        deaf.setblocking(True)
+        deaf.settimeout(30)
+        left = 200 * MEGABYTE
+        while left > 0:
+            left -= len(deaf.recv(1 << 20))
+    client.stop()
+    client.close()
+    server.interrupt()
+    assert server.end().code == 0

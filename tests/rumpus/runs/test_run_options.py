@@ -92,7 +92,8 @@ def test_a_call_with_something_else_is_refused(given, why):
 
 
 def test_an_argument_that_there_is_not_is_a_mistake_of_the_program():
-    with pytest.raises(TypeError, match=r"run\(\) got an unexpected keyword argument 'client'"):
+    why = r"run\(\) got an unexpected keyword argument 'client'; did you mean clients\?$"
+    with pytest.raises(TypeError, match=why):
         run("lock", client=3)
 
 

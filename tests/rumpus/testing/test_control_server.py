@@ -3,6 +3,8 @@ import http.client
 import json
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from kazoo.exceptions import ConnectionLoss
@@ -10,6 +12,7 @@ from kazoo.exceptions import ConnectionLoss
 import rumpus
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.testing.control_server import LONGEST_BODY, control_server
+from rumpus.usage_error import UsageError
 
 
 @pytest.fixture
@@ -24,11 +27,12 @@ def ask(zk):
     with control_server(zk) as address:
 
         def ask(method, path, body=None, **headers):
-            connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
+            host, _, token = address.removeprefix("http://").partition("/")
+            connection = http.client.HTTPConnection(host, timeout=20)
             try:
                 text = body if isinstance(body, bytes | None) else json.dumps(body)
                 names = {name.replace("_", "-"): value for name, value in headers.items()}
-                connection.request(method, path, text, names)
+                connection.request(method, f"/{token}{path}", text, names)
                 answer = connection.getresponse()
                 return answer.status, json.loads(answer.read())
             finally:
@@ -156,6 +160,8 @@ def test_unknown_questions_long_bodies_and_web_pages_are_refused(zk, ask):
     assert ask("GET", "/kill")[0] == 400
     long = ask("POST", "/kill", b"{}", Content_Length=str(LONGEST_BODY + 1))
     assert (long[0], "Content-Length" in long[1]["error"]) == (400, True)
+    absurd = ask("POST", "/kill", b"{}", Content_Length="1" * 5000)
+    assert (absurd[0], "Content-Length" in absurd[1]["error"]) == (400, True)
     assert ask("POST", "/kill", {"node": "n1"}, Host="evil.example")[0] == 400
     assert ask("POST", "/kill", {"node": "n1"}, Origin="http://evil.example")[0] == 400
     assert zk.state("n1") == "running"
@@ -164,10 +170,32 @@ def test_unknown_questions_long_bodies_and_web_pages_are_refused(zk, ask):
 def test_it_listens_on_the_loopback_only_and_its_port_is_free_afterwards(zk):
     with control_server(zk) as address:
         assert address.startswith("http://127.0.0.1:")
-        port = int(address.rpartition(":")[2])
+        port = int(address.split(":")[2].partition("/")[0])
         with pytest.raises(EnvironmentRefusal, match=f"port {port} cannot be had.*--control"):
             control_server(zk, port).__enter__()
     threads = threading.active_count()
     with control_server(zk, port):
         assert threading.active_count() == threads + 1
     assert threading.active_count() == threads
+
+
+def test_who_does_not_know_the_token_can_do_nothing(zk):
+    with zk.control() as address:
+        root, _, token = address.rpartition("/")
+        for base in (root, f"{root}/{token[:-1]}", f"{root}/{token}x", f"{root}/"):
+            for body in (None, b'{"node": "n1"}'):
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(f"{base}/kill", body, timeout=20)
+                assert refused.value.code == 403
+                assert "the whole address that was printed" in refused.value.read().decode()
+        assert zk.state("n1") == "running"
+        urllib.request.urlopen(f"{address}/kill", b'{"node": "n1"}', timeout=20).close()
+        assert zk.state("n1") == "dead"
+
+
+def test_a_token_can_be_chosen_if_it_cannot_be_guessed(zk):
+    with control_server(zk, token="of-this-test-0001") as address:
+        assert address.endswith("/of-this-test-0001")
+    for token in ("short", "with/slashes/and/so/on", "x" * 257):
+        with pytest.raises(UsageError, match="16 to 256 letters"):
+            control_server(zk, token=token).__enter__()

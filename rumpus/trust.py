@@ -1,0 +1,183 @@
+"""Code that only a file names is not imported: its user has to trust it first.
+
+A case and a run's directory may come from anybody, and name modules that performing them imports.
+Such code is trusted
+
+- if it is part of rumpus or of kazoo, which are imported anyway;
+- if a ``pyproject.toml`` outside the file's own directory names it: somebody has made it a part of
+  the project that is worked in;
+- if it lies where code was trusted once: by ``--trust``, or by a command line that named it
+  (``rumpus run --recipe shop.locks:StockLock``). These places are kept in a file of the user's.
+
+A directory with a kazoo, and an image of servers, are code as well.
+"""
+
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from rumpus.project_names import Names, find_in_working_directory, names_here
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.store_error import StoreError
+from rumpus.results.untrusted_file import read_regular
+from rumpus.usage_error import UsageError
+from rumpus.workloads.own.references import is_reference
+
+if TYPE_CHECKING:
+    from rumpus.runs.run_settings import RunSettings
+
+_OURS: Final = frozenset({"kazoo", "rumpus"})
+_LARGEST: Final = 1 << 20
+_MOST: Final = 1_000
+"""How many places are remembered: the last ones."""
+
+
+class Code(NamedTuple):
+    """Code that a run imports or starts.
+
+    ``option`` is the one that names it, ``name`` how, and ``place`` where it would come from: a
+    path, or an image's name.
+    """
+
+    option: str
+    name: str
+    place: str
+
+
+def code_of(settings: "RunSettings") -> Iterator[Code]:
+    """The code that a run of these settings imports or starts, but for that of rumpus and kazoo."""
+    named = [("workload", settings.workload), ("recipe", settings.recipe or "")]
+    named += [("fault", each) for each in (*settings.fault, *(settings.nemesis or ()))]
+    for option, name in dict.fromkeys(named):
+        module = name.partition(":")[0].partition(".")[0]
+        if is_reference(name) and module not in _OURS and (place := _place_of(module)):
+            yield Code(option, name, place)
+    if settings.kazoo is not None and (there := Path(settings.kazoo)).exists():
+        yield Code("kazoo", settings.kazoo, str(there.resolve()))
+    if settings.image is not None:
+        yield Code("image", settings.image, settings.image)
+
+
+def untrusted(source: Path, settings: "RunSettings") -> list[Code]:
+    """What only a file names, and nobody has trusted; its modules may be found from now on.
+
+    Args:
+        source: the case, or the run's directory.
+        settings: what it asks for.
+
+    Raises:
+        UsageError: the file that keeps the trusted places is malformed.
+    """
+    names = names_here()
+    names.find_modules()
+    find_in_working_directory()
+    known = trusted_places()
+    return [
+        each
+        for each in code_of(settings)
+        if each.place not in known and not _named_by(names, source, each.name)
+    ]
+
+
+def refuse_untrusted(source: Path, settings: "RunSettings", *, trust: bool = False) -> None:
+    """Refuse to import what only a file names; where its modules are may be imported from now on.
+
+    Args:
+        source: the case, or the run's directory.
+        settings: what it asks for.
+        trust: whether the user trusts all of it, from now on.
+
+    Raises:
+        UsageError: it names code that nobody has trusted; the message says which, and where it is.
+        StoreError: what is trusted from now on cannot be kept.
+    """
+    strange = untrusted(source, settings)
+    if not strange:
+        return
+    if trust:
+        _keep([*trusted_places(), *(each.place for each in strange)])
+        return
+    told = "; ".join(f"{each.option} {each.name}, from {each.place}" for each in strange)
+    raise UsageError(
+        f"{source} names code that is not imported just because a file names it: {told}. If you "
+        "trust that code, say --trust (once: it is remembered for these places), or name it in "
+        "your project's pyproject.toml (docs/reference/configuration.md)"
+    )
+
+
+def trust_code(settings: "RunSettings", say: Callable[[str], None]) -> None:
+    """Remember that a command line has named this code: a run of it may be performed again.
+
+    Args:
+        settings: what was asked for.
+        say: told if that cannot be kept, which does not hinder this command.
+    """
+    known = trusted_places()
+    new = [each.place for each in code_of(settings) if each.place not in known]
+    if not new:
+        return
+    try:
+        _keep([*known, *new])
+    except StoreError as error:
+        say(f"note: to perform this again say --trust, for it cannot be remembered: {error}")
+
+
+def trusted_places() -> Sequence[str]:
+    """Where trusted code is: paths, and names of images, those trusted first first.
+
+    Raises:
+        UsageError: the file that keeps them is malformed.
+        UnreadableRun: it is no regular file, or is too large.
+    """
+    path = places_file()
+    if not path.exists():
+        return []
+    try:
+        places = msgspec.json.decode(read_regular(path, "read it", _LARGEST), type=list[str])
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path}: no list of trusted places ({error}); remove it") from error
+    return places
+
+
+def places_file() -> Path:
+    """The user's file that keeps what was trusted."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(home) if Path(home).is_absolute() else Path("~/.local/state").expanduser()
+    return base / "rumpus" / "trusted.json"
+
+
+def _keep(places: Sequence[str]) -> None:
+    path = places_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError.from_os_error(path.parent, "make the directory", error) from error
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(places[-_MOST:]), indent=1))
+
+
+def _named_by(names: Names, source: Path, name: str) -> bool:
+    """Whether a project names this code, from outside of the file's own directory."""
+    file = names.settings.file
+    if file is None:
+        return False
+    tree = source.resolve() if source.is_dir() else source.resolve().parent
+    if file.resolve().is_relative_to(tree):
+        return False
+    return any(each.source == file.name and each.reference == name for each in names.named)
+
+
+def _place_of(module: str) -> str | None:
+    """Where a top-level module would be imported from; None if there is none, so nothing is."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    if spec.submodule_search_locations:
+        return str(Path(next(iter(spec.submodule_search_locations))).resolve())
+    return str(Path(spec.origin).resolve()) if spec.has_location and spec.origin else module

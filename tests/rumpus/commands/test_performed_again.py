@@ -1,0 +1,75 @@
+"""A simulated run is performed again, and its digest shows whether its files are true."""
+
+import json
+import shutil
+
+import pytest
+
+from rumpus.command_line import main
+from rumpus.results.run_directory import RunDirectory
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    runs = tmp_path_factory.mktemp("sound")
+    words = "run lock --recipe fair --ensemble sim --seed 1 --time-limit 6"
+    words += " --nemesis client-kill,client-pause"
+    assert main([*words.split(), "--runs", str(runs)]) == 0
+    return (runs / "latest").resolve()
+
+
+@pytest.fixture
+def claimed(sound, tmp_path):
+    """The whole directory of a sound run, under the name of a recipe that is not."""
+    shutil.copytree(sound, tmp_path / "claimed")
+    run = RunDirectory(tmp_path / "claimed")
+    first, *rest = run.history.read_text().splitlines(keepends=True)
+    for record in (
+        (test := json.loads(first))["value"],
+        told := json.loads(run.record.read_text()),
+    ):
+        record["recipe"] = "persistent-node"
+    run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
+    run.record.write_text(json.dumps(told))
+    run.seal()
+    return run.path
+
+
+def test_a_run_without_anomalies_is_replayed(sound, capsys):
+    assert main(["replay", str(sound), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    digest = json.loads((sound / "test.json").read_text())["digest"]
+    assert told["verdict"] == f"performed again: same digest {digest}"
+    assert (told["same_run"], told["anomaly"]) == (True, None)
+
+
+def test_check_says_that_a_run_may_be_performed_again_and_that_it_was(sound, capsys):
+    assert main(["check", str(sound)]) == 0
+    assert "on the word of its files: --perform" in capsys.readouterr().err
+    assert main(["check", str(sound), "--perform", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "performed again: same digest" in printed.err
+    assert "on the word of its files" not in printed.err
+
+
+def test_a_sound_run_under_the_name_of_another_recipe_is_found_out(claimed, capsys):
+    assert main(["check", str(claimed)]) == 0  # nothing in its files contradicts it
+    assert main(["check", str(claimed), "--perform"]) == 3
+    told = " ".join(capsys.readouterr().err.split())
+    assert "performed again it was another run" in told
+    assert "with the same software" in told
+    assert main(["replay", str(claimed)]) in (1, 3)
+    assert "performed again it was another run" in capsys.readouterr().out
+
+
+def test_what_cannot_be_performed_again_is_said(sound, tmp_path, capsys):
+    shutil.copy(sound / "history.jsonl", tmp_path / "alone.jsonl")
+    assert main(["check", str(tmp_path / "alone.jsonl"), "--perform"]) == 2
+    assert "a history alone cannot be performed again" in capsys.readouterr().err
+    real = tmp_path / "real"
+    shutil.copytree(sound, real)
+    told = json.loads((real / "test.json").read_text()) | {"ensemble": "docker"}
+    (real / "test.json").write_text(json.dumps(told))
+    RunDirectory(real).seal()
+    assert main(["check", str(real), "--perform"]) == 2
+    assert "decided by more than its seed" in capsys.readouterr().err

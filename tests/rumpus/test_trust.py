@@ -1,0 +1,123 @@
+"""Nothing that only a file names is imported: nobody runs a stranger's code by its case."""
+
+import json
+import shutil
+
+import pytest
+
+from rumpus.command_line import main
+from rumpus.trust import places_file, trusted_places
+from tests.rumpus.campaigns.conftest import DEADLOCK
+
+EVIL = """
+from pathlib import Path
+
+Path(__file__).with_name("it-ran").touch()
+
+
+class Lock:
+    def __init__(self, client, path):
+        self.held = False
+
+    def acquire(self, timeout=None):
+        return False
+
+    def release(self):
+        pass
+"""
+NAMED = '[tool.rumpus.recipes.evil]\nworkload = "lock"\nrecipe = "evil_lock:Lock"\n'
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working directory with a stranger's module in it."""
+    place = tmp_path / "here"
+    place.mkdir()
+    (place / "evil_lock.py").write_text(EVIL)
+    monkeypatch.chdir(place)
+    monkeypatch.syspath_prepend(str(place))  # taken away again afterwards
+    return place
+
+
+def case(here, folder="cases", **settings):
+    document = json.loads(DEADLOCK)
+    document["settings"] |= {"recipe": "evil_lock:Lock", "time_limit": 2.5} | settings
+    path = here / folder / "given.case.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def ran(here):
+    return (here / "it-ran").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["replay"],
+        ["shrink", "--jobs", "1"],
+        ["cause", "--jobs", "1"],
+        ["bisect", "--kazoo", "2.10.0..2.11.0"],
+        ["bisect", "--commits", "HEAD~1..HEAD"],
+    ],
+)
+def test_a_case_is_refused_that_names_strange_code(here, capsys, words):
+    path = case(here)
+    assert main([words[0], str(path), *words[1:]]) == 2
+    told = capsys.readouterr().err
+    assert f"recipe evil_lock:Lock, from {here / 'evil_lock.py'}" in told
+    assert "--trust" in told
+    assert not ran(here)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"recipe": "fair", "fault": ["evil_lock:Fault"]}, "fault evil_lock:Fault, from "),
+        ({"recipe": "x", "workload": "evil_lock:Load"}, "workload evil_lock:Load, from "),
+        ({"recipe": "fair", "kazoo": "."}, "kazoo ., from "),
+        ({"recipe": "fair", "ensemble": "docker", "image": "mine:1"}, "image mine:1, from mine:1"),
+        ({"recipe": "this:s"}, "recipe this:s, from "),  # of the standard library: it prints
+    ],
+)
+def test_whatever_a_case_names_is_code(here, capsys, settings, told):
+    assert main(["replay", str(case(here, **settings))]) == 2
+    assert told in capsys.readouterr().err
+    assert not ran(here)
+
+
+def test_what_was_trusted_once_is_trusted_there_and_nowhere_else(here, capsys):
+    path = case(here)
+    assert main(["replay", str(path), "--trust"]) in (0, 1, 3)
+    assert ran(here)
+    assert trusted_places() == [str(here / "evil_lock.py")]
+    (here / "it-ran").unlink()
+    assert main(["replay", str(path)]) in (0, 1, 3)
+    shutil.move(here / "evil_lock.py", here / "evil_other.py")
+    assert main(["replay", str(case(here, recipe="evil_other:Lock"))]) == 2
+    assert "evil_other" in capsys.readouterr().err
+
+
+def test_code_that_a_command_line_has_named_is_trusted(here):
+    words = ["lock", "--recipe", "evil_lock:Lock", "--ensemble", "sim", "--time-limit", "1"]
+    main(["run", *words, "--nemesis", "none"])
+    assert trusted_places() == [str(here / "evil_lock.py")]
+    assert main(["replay", str(case(here))]) in (0, 1, 3)
+
+
+def test_code_that_the_project_names_is_trusted_but_not_if_its_file_came_with_the_case(here):
+    (here / "pyproject.toml").write_text(NAMED)
+    assert main(["replay", str(case(here, folder="."))]) == 2
+    assert not ran(here)
+    assert main(["replay", str(case(here))]) in (0, 1, 3)
+    assert ran(here)
+    assert trusted_places() == []
+
+
+def test_a_file_of_trusted_places_that_is_none_is_said(here, capsys):
+    places_file().parent.mkdir(parents=True)
+    places_file().write_text('{"all": true}')
+    assert main(["replay", str(case(here))]) == 2
+    assert f"{places_file()}: no list of trusted places" in capsys.readouterr().err
+    assert not ran(here)
