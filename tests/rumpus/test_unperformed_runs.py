@@ -24,12 +24,6 @@ LEAST = 4096
 """Bytes of a file for which there is room."""
 
 
-@pytest.fixture
-def no_cut_bytecode(monkeypatch):
-    """Where no file may grow, Python cuts compiled code off, which would fail all later imports."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-
-
 def with_little_room():
     """Let no file grow beyond some kilobytes, as on a disk that is full."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (LEAST, LEAST))
@@ -93,7 +87,6 @@ def test_the_exit_code_of_an_exploration_and_of_its_parts(seen, code):
     assert sum(merged.outcomes.values()) == merged.runs
 
 
-@pytest.mark.usefixtures("no_cut_bytecode")
 def test_an_exploration_without_room_is_no_success(program):
     words = "explore queue --recipe kazoo --seeds 3 --jobs 1 --json"
     answer = program(*words.split(), preexec_fn=with_little_room).end(120)
@@ -102,7 +95,6 @@ def test_an_exploration_without_room_is_no_success(program):
     assert "File too large" in answer.err
 
 
-@pytest.mark.usefixtures("no_cut_bytecode")
 def test_a_hunt_without_room_does_not_say_that_nothing_was_seen(program):
     words = "mutants --servers --family sequence --budget 1 --json"
     answer = program(*words.split(), preexec_fn=with_little_room).end(120)
