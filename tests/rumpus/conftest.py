@@ -57,13 +57,15 @@ class Program:
     def __init__(self, *words, **popen):
         self._mark = f"RUMPUS_TEST={uuid.uuid4()}"
         name, value = self._mark.split("=")
+        # Where no file may grow, Python would cut compiled code off, and all later imports fail.
+        limited = {"PYTHONDONTWRITEBYTECODE": "1"} if "preexec_fn" in popen else {}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rumpus.program", *map(str, words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, name: value},
+            env={**os.environ, **limited, name: value},
             process_group=0,
             **popen,
         )
