@@ -22,6 +22,7 @@ from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
 from rumpus.runs.run_report import report
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.references import is_reference
 from rumpus.workloads.registry import WORKLOADS
 
 
@@ -100,8 +101,7 @@ def _own_code(
 ) -> tuple[Workload | None, Promises | None]:
     """What made a run, as far as it is code of another repository that the user trusts."""
     record = run.read_record()
-    family = WORKLOADS.get(record.workload)
-    if family is not None and record.recipe in family.recipes:
+    if not (is_reference(record.workload) or is_reference(record.recipe)):
         return None, None
     from rumpus.runs.recorded_settings import own_code, settings_of  # noqa: PLC0415 - slow to import
     from rumpus.trust import refuse_untrusted, untrusted  # noqa: PLC0415 - slow to import

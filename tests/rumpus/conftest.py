@@ -19,9 +19,11 @@ import pytest
 from rumpus.checker.check import all_kinds
 from rumpus.command_line import main
 from rumpus.harness.docker.leftovers import RUN_LABEL
+from rumpus.recipes.catalogue_entry import sound
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
+from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
 
 
@@ -180,8 +182,10 @@ def latest(runs):
 
 
 @pytest.fixture
-def recorded_run(tmp_path):
-    """Put a run on disk as it was recorded by hand."""
+def recorded_run(tmp_path, monkeypatch):
+    """Put a run on disk as it was recorded by hand, of a recipe that is known here as ``yours``."""
+    yours = type("Yours", (FairLock,), {"promises": record().promises})
+    monkeypatch.setitem(WORKLOADS["lock"].catalogue, "yours", sound(yours))
 
     def write(recorded, **more):
         run = RunDirectory(tmp_path / "run")
