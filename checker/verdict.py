@@ -22,6 +22,8 @@ class Kind(msgspec.Struct, frozen=True):
         logs: whether it can only be ruled out with the servers' logs, not from the history alone.
         timed: whether it says that something did not happen within a bounded time: a host that was
             too busy leaves it undecided.
+        lesser: whether nobody is harmed by it but those who wait: it is about order, time or waste,
+            so what is graver is told before it.
         about: whose it is. ``servers``: ZooKeeper itself promises to prevent it, whatever the
             recipe. ``disks``: nobody promises anything of it.
     """
@@ -30,6 +32,7 @@ class Kind(msgspec.Struct, frozen=True):
     meaning: str
     logs: bool = False
     timed: bool = False
+    lesser: bool = False
     about: Literal["recipe", "servers", "disks"] = "recipe"
 
 
@@ -121,9 +124,14 @@ class Verdict(msgspec.Struct, kw_only=True):
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """All anomalies: promised ones (violations) first, then hazards, each in order of time."""
+        """All anomalies: promised ones (violations) first, then hazards.
+
+        Of each the lesser kinds come last; else they are in order of time.
+        """
         found = [anomaly for check in self.checks for anomaly in check.anomalies]
-        return sorted(found, key=lambda a: (not a.promised, a.start))
+        every = {name: kind for check in self.checks for name, kind in check.kinds.items()}
+        lesser = {name for name, kind in every.items() if kind.lesser}
+        return sorted(found, key=lambda a: (not a.promised, a.kind in lesser, a.start))
 
 
 def meaning_of(kind: str, checks: Iterable[CheckResult]) -> str:

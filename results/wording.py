@@ -79,6 +79,8 @@ def _rests_on_little(verdict: Verdict) -> list[str]:
 def remarks(verdict: Verdict, history: History) -> list[str]:
     """What is told with the verdict, a line each: why it is not valid, and what it leaves out."""
     left_out = [f"Not judged: {what}" for what in verdict.unjudged]
+    if verdict.outcome == "violation":  # else these are its reasons
+        left_out += [f"Left open: {each}" for check in verdict.checks for each in check.unknown]
     return [
         *verdict.reasons,
         *filter(None, [_REMEDIES.get(verdict.outcome)]),

@@ -105,7 +105,7 @@ def refuse_untrusted(source: Path, settings: "RunSettings", *, trust: bool = Fal
     raise UsageError(
         f"{source} names code that is not imported just because a file names it: {told}. If you "
         "trust that code, say --trust (once: it is remembered for these places), or name it in "
-        "your project's pyproject.toml (docs/reference/configuration.md)"
+        "your project's pyproject.toml (see Configuration: runs of other people)"
     )
 
 
@@ -180,4 +180,5 @@ def _place_of(module: str) -> str | None:
         return None
     if spec.submodule_search_locations:
         return str(Path(next(iter(spec.submodule_search_locations))).resolve())
-    return str(Path(spec.origin).resolve()) if spec.has_location and spec.origin else module
+    there = spec.has_location and spec.origin
+    return str(Path(spec.origin).resolve()) if there and spec.origin else f"Python's own {module}"

@@ -24,11 +24,14 @@ from rumpus.checker.timeline.holds import patience
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
-EARLY_TIMEOUT = Kind("early-timeout", "a call reported that its timeout had passed before it had")
+EARLY_TIMEOUT = Kind(
+    "early-timeout", "a call reported that its timeout had passed before it had", lesser=True
+)
 OVERDUE_CALL = Kind(
     "overdue-call",
     "a call went on after its timeout and grace although nothing delayed it",
     timed=True,
+    lesser=True,
 )
 
 USUAL_GRACE_S = 2.0

@@ -13,7 +13,7 @@ from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 TOKEN_REGRESSION = Kind("token-regression", "a later grant got a fencing token that is not larger")
-UNFAIR_GRANT = Kind("unfair-grant", "a grant came out of queue order")
+UNFAIR_GRANT = Kind("unfair-grant", "a grant came out of queue order", lesser=True)
 
 NUMBERS: Final = 10**10
 """More than any sequence number."""

@@ -35,7 +35,7 @@ from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, Serv
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
-HERD = Kind("herd", "one release woke more waiting clients than promised")
+HERD = Kind("herd", "one release woke more waiting clients than promised", lesser=True)
 
 
 @dataclass(eq=False, slots=True)

@@ -91,7 +91,10 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
         weigh=weigh,
     )
     if again is None and run.read_record().ensemble == "sim":
-        words = "on the word of its files: --perform performs the run again and compares digests"
+        words = (
+            "evidence:   the run's own files, not performed again (--perform does that, and says "
+            "whether it was the same run)"
+        )
         console.print(Text(words, style="dim"), soft_wrap=True)
     return code
 
@@ -114,7 +117,13 @@ def _own_code(
     judged = replace(settings, fault=(), nemesis=None, kazoo=None, image=None)
     if arguments.trust:
         refuse_untrusted(run.path, judged, trust=True)
-    return (None, None) if untrusted(run.path, judged) else own_code(record, settings)
+    if untrusted(run.path, judged):
+        return None, None
+    try:
+        return own_code(record, settings)
+    except UsageError as error:  # a stranger's code need not be here
+        notices().print(Text(f"note: {error}"), soft_wrap=True)
+        return None, None
 
 
 def _refuse_without_description(run: RunDirectory) -> None:

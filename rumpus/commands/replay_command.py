@@ -1,14 +1,15 @@
 """``rumpus replay``: performs the runs of cases again and says which failures are still there."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import Case
+from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.performed_again import PerformedAgain, perform_again
 from rumpus.campaigns.replaying import (
     ENDING,
@@ -45,7 +46,9 @@ def replay_command(arguments: argparse.Namespace) -> int:
         _, was = judged_again(arguments.path, trust=arguments.trust)
         if not was.seen:
             return _of_sound_run(arguments, perform_again(arguments.path, was))
-    cases = dict(_cases(arguments.path, trust=arguments.trust))
+    # A test that is printed imports nothing, whatever the case names.
+    read = load_case if arguments.as_test else partial(given_case, trust=arguments.trust)
+    cases = dict(_cases(arguments.path, read, trust=arguments.trust))
     if arguments.report is not None and (_given_changes(arguments) or len(cases) != 1):
         raise UsageError("--report is for a single case as it is: name one, and change nothing")
     if arguments.as_test:
@@ -147,19 +150,19 @@ def _is_alone(path: Path) -> bool:
     return path.is_file() or _is_run(path)
 
 
-def _cases(path: Path, *, trust: bool) -> Iterator[tuple[str, Case]]:
+def _cases(path: Path, read: Callable[[Path], Case], *, trust: bool) -> Iterator[tuple[str, Case]]:
     """The cases that a path names.
 
     Raises:
         UsageError: there is none.
     """
     if path.is_file():
-        yield case_name(path), given_case(path, trust=trust)
+        yield case_name(path), read(path)
     elif _is_run(path):
         yield path.resolve().name, case_of_run(path, trust=trust)
     elif found := sorted(path.rglob(f"*{ENDING}")):
         for each in found:
-            yield case_name(each, path), given_case(each, trust=trust)
+            yield case_name(each, path), read(each)
     elif path.exists():
         raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
     else:

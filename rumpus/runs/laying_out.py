@@ -194,8 +194,8 @@ def _on_trust(recipe: str) -> str:
         told = recipe or "its recipe"
         return f"what {told} promises is on trust: no recipe that can be loaded here has that name"
     return (
-        f"what {recipe} promises is on trust: its code is not imported just because a file names "
-        "it (--trust)"
+        f"what {recipe} promises is on trust: its code was not loaded, since only a file names it "
+        "(--trust), or it is not here"
     )
 
 

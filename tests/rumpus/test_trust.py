@@ -87,6 +87,12 @@ def test_whatever_a_case_names_is_code(here, capsys, settings, told):
     assert not ran(here)
 
 
+def test_a_test_is_printed_of_whatever_case(here, capsys):
+    assert main(["replay", str(case(here)), "--as-test"]) == 0
+    assert "rumpus.replay(CASE)" in capsys.readouterr().out
+    assert not ran(here)
+
+
 def test_what_was_trusted_once_is_trusted_there_and_nowhere_else(here, capsys):
     path = case(here)
     assert main(["replay", str(path), "--trust"]) in (0, 1, 3)

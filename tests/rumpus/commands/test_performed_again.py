@@ -45,11 +45,11 @@ def test_a_run_without_anomalies_is_replayed(sound, capsys):
 
 def test_check_says_that_a_run_may_be_performed_again_and_that_it_was(sound, capsys):
     assert main(["check", str(sound)]) == 0
-    assert "on the word of its files: --perform" in capsys.readouterr().err
+    assert "the run's own files, not performed again (--perform" in capsys.readouterr().err
     assert main(["check", str(sound), "--perform", "--json"]) == 0
     printed = capsys.readouterr()
     assert "performed again: same digest" in printed.err
-    assert "on the word of its files" not in printed.err
+    assert "not performed again" not in printed.err
 
 
 def test_a_sound_run_under_the_name_of_another_recipe_is_found_out(claimed, capsys):
