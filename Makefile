@@ -35,6 +35,9 @@ lock: $(VENV)/ready
 	$(COMPILE) --extra dev --output-file requirements.lock $(LOCK_FLAGS) > /dev/null
 	$(COMPILE) --extra release --constraint requirements.lock \
 		--output-file requirements-release.lock $(LOCK_FLAGS) > /dev/null
+	$(LOCKED) requirements.lock
+	$(LOCKED) requirements-release.lock
+	$(BIN)/python -m docs.generators.licences_page
 
 run: setup
 	$(BIN)/rumpus run $(RUN_FLAGS)
@@ -98,10 +101,11 @@ report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
 	$(BIN)/python -m docs.generators.case_picture docs/images/finding-16.png
 
-# What an index takes, in dist/. DIST_FLAGS="--home https://..." says where the repository can be read.
+# What an index takes, in dist/, with a bill of materials. DIST_FLAGS="--home https://..." says where the repository can be read.
 dist: $(VENV)/ready
 	$(LOCKED) requirements-release.lock
 	$(BIN)/python .ci/distributions.py $(DIST_FLAGS)
+	$(BIN)/python -m docs.generators.bill_of_materials dist
 
 clean: $(VENV)/ready
 	$(BIN)/rumpus clean
