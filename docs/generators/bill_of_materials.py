@@ -8,11 +8,18 @@ of an index. They would bring more packages than the bill names.
 import json
 import sys
 import uuid
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from docs.generators.locked_packages import LOCKS, licence, locked, needs, runtime, users
+from docs.generators.locked_packages import (
+    LOCKS,
+    expression,
+    licence,
+    locked,
+    needs,
+    runtime,
+    users,
+)
 
 
 def bill_of_materials(version: str) -> dict[str, Any]:
@@ -72,10 +79,9 @@ def bill_of_materials(version: str) -> dict[str, Any]:
 
 def _licence(name: str) -> dict[str, Any]:
     """What a package says of its licence: an SPDX expression, or words."""
-    said = licence(name)
-    if distribution(name).metadata.get("License-Expression") == said:
+    if said := expression(name):
         return {"expression": said, "acknowledgement": "declared"}
-    return {"license": {"name": said, "acknowledgement": "declared"}}
+    return {"license": {"name": licence(name), "acknowledgement": "declared"}}
 
 
 def main(place: Path) -> None:

@@ -65,10 +65,16 @@ def licence(name: str) -> str:
         for each in told.get_all("Classifier") or []
         if each.startswith("License ::") and each != "License :: OSI Approved"
     ]
-    words = (told.get("License") or "").strip().partition("\n")[0]
-    found = told.get("License-Expression") or ", ".join(classifiers) or words
+    (words, *_) = told.get_all("License") or [""]
+    found = expression(name) or ", ".join(classifiers) or words.strip().partition("\n")[0]
     if not found:
         raise ValueError(f"{name} does not say what its licence is")
+    return found
+
+
+def expression(name: str) -> str:
+    """The SPDX expression of an installed package's licence; empty if it does not state one."""
+    (found, *_) = distribution(name).metadata.get_all("License-Expression") or [""]
     return str(found)
 
 
