@@ -43,6 +43,8 @@ run: setup
 	$(BIN)/rumpus run $(RUN_FLAGS)
 
 # Without a Docker engine the tests that need one are skipped, or fail with RUMPUS_REQUIRE_DOCKER=1.
+# Of large families of parameters a sample is performed, another one for each commit
+# (tests/sampling.py). The last lines say what it cost, beside the budget (tests/processor_time.py).
 # Four processes keep two cores busy: two of them wait for real servers (tests/distribution.py).
 TEST_FLAGS ?= --numprocesses 4 --dist loadfile --no-loadscope-reorder
 # Compiled code is kept, whatever the environment says: tests start many processes.
@@ -59,18 +61,11 @@ test: $(VENV)/ready
 # real servers; other versions of ZooKeeper and a rolling upgrade; locks on other systems, Curator's
 # recipes, and the mutants of both (the first run builds the images); and the
 # commands of docs/track-record/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
+# By default these files perform a sample, or nothing (tests/sampling.py).
+SAMPLED = $(shell grep -rlE 'RUMPUS_FULL_CHECKS|tests\.sampling|crosscheck|hypothesis' --include='test_*.py' tests)
+
 test-full: $(VENV)/ready
-	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
-		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
-		tests/docs/test_claims.py tests/docs/test_printed_commands.py \
-		tests/docs/test_tutorial.py tests/docs/test_anomalies_page.py tests/docs/test_own_pages.py \
-		tests/rumpus/test_other_kazoo.py tests/rumpus/commands/test_run_command.py \
-		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py tests/workloads/own \
-		tests/simulation/differential tests/conformance tests/rumpus/test_other_systems.py \
-		tests/rumpus/test_curator.py tests/harness/docker/test_container_workers.py \
-		tests/nemesis/test_real_upgrade.py tests/harness/test_sim_determinism.py \
-		tests/test_distributions.py \
-		--timeout 3600 $(TEST_FLAGS)
+	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} $(PYTEST) $(SAMPLED) --timeout 3600 $(TEST_FLAGS)
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run
 # directories, hostile histories, full disks, closed streams, faults from outside, runs at once.

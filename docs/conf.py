@@ -34,7 +34,7 @@ GLOSSARY: Final = "reference/glossary"
 EVERYDAY: Final = frozenset(
     {"case", "frame", "grant", "line", "night", "operation", "process", "unknown", "usage", "watch"}
 )
-"""Terms that pages also use as plain words; only ``{term}`` links them."""
+"""Terms that pages also use as plain words: these are not linked."""
 
 UNLINKED: Final = (
     nodes.FixedTextElement,

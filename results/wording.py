@@ -5,6 +5,7 @@ from typing import Final
 
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Anomaly, Verdict
+from rumpus.checker.wording import counted
 from rumpus.recipes.promises import Promises
 
 SYMBOLS = {"valid": "✔", "violation": "✘", "unknown": "?", "inconclusive": "?"}
@@ -131,8 +132,3 @@ def milliseconds(length: float | None) -> str:
     if length >= 1000:
         return f"{length / 1000:.1f} s"
     return f"{length:.2f} ms" if length < 10 else f"{length:.1f} ms"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: ``1 hazard``, ``2 hazards``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from rumpus.recipes.promises import Line as Line
     from rumpus.recipes.promises import Promises as Promises
     from rumpus.results.store_error import UnreadableRun as UnreadableRun
+    from rumpus.testing.control_server import control_server as control_server
     from rumpus.testing.servers import Dump as Dump
     from rumpus.testing.zookeeper import ZooKeeper as ZooKeeper
     from rumpus.testing.zookeeper import zookeeper as zookeeper
@@ -139,6 +140,7 @@ _PLACES = {
     "check_final_answers": "rumpus.checker.every_run.final_answers",
     "check_timeouts": "rumpus.checker.every_run.timeouts",
     "check_waiters": "rumpus.checker.every_run.waiters",
+    "control_server": "rumpus.testing.control_server",
     "counted": "rumpus.workloads.framework.checks",
     "disturbances": "rumpus.checker.timeline.calm",
     "everybody_at_the_end": "rumpus.workloads.framework.checks",

@@ -17,6 +17,8 @@ from rumpus.simulation.network.network import Network
 from rumpus.simulation.real_sockets import LOOPBACK, serve_in_thread
 from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.harness.simulated_runs import SimulatedRuns
+from tests.processor_time import ProcessorTime
+from tests.sampling import fewer_examples, take_sample, turn
 
 
 @functools.cache
@@ -28,14 +30,22 @@ def why_no_docker():
     return None
 
 
-def pytest_configure():
-    """Have signals do what they do in a shell: jobs in the background may ignore them."""
+@pytest.hookimpl(trylast=True)  # after Hypothesis has loaded its profile
+def pytest_configure(config):
+    fewer_examples()
+    config.pluginmanager.register(ProcessorTime())
+    # Signals do what they do in a shell: jobs in the background may ignore them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_report_header():
+    return f"sample: RUMPUS_SAMPLE={turn()} (tests/sampling.py)"
+
+
+def pytest_collection_modifyitems(config, items):
     """Put tests on real servers first, which take longest, and the many short ones last."""
+    take_sample(config, items)
     items.sort(key=lambda item: (not _is_on_docker(item), "checker" in item.path.parts))
 
 

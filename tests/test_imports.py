@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,16 +32,23 @@ ALONE = {
 PACKAGES = [name for name in DOWNWARD if (ROOT / name / "__init__.py").exists()]
 
 
+@cache  # several tests ask of each file
+def statements(path):
+    """All nodes of a module that import something, wherever in it."""
+    nodes = ast.walk(ast.parse(path.read_text(), path.name))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(path):
     """What a module imports, wherever in it, with the lines: of rumpus the package, else the name.
 
     What lies in ``rumpus/`` itself counts as ``rumpus``.
     """
     found = []
-    for node in ast.walk(ast.parse(path.read_text(), path.name)):
+    for node in statements(path.resolve()):
         if isinstance(node, ast.Import):
             found += [(node.lineno, floor(alias.name)) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert not node.level, f"{path}:{node.lineno} is relative"
             found.append((node.lineno, floor(node.module)))
     return found
@@ -104,10 +112,10 @@ def arrows(modules):
     graph = {}
     for name, path in modules.items():
         graph[name] = set()
-        for node in ast.walk(ast.parse(path.read_text(), path.name)):
+        for node in statements(path.resolve()):
             if isinstance(node, ast.Import):
                 graph[name].update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 names = {f"{node.module}.{alias.name}" for alias in node.names}
                 graph[name] |= names if names <= modules.keys() else names | {node.module}
         graph[name] &= modules.keys()

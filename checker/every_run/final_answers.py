@@ -48,6 +48,7 @@ def check_final_answers(
         tries.setdefault((client, latest), []).append(operation)
     phase.asked.observed = len({client for client, _ in tries})
     phase.was_cut_short()
+    phase.hung(timeline, {function for _, (function, _) in tries})
     for (client, question), calls in sorted(tries.items()):
         tried = sum(call.completion is not None for call in calls)
         decided = phase.ended or question != latest or tried >= most_tries

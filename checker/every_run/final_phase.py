@@ -1,12 +1,14 @@
 """The final phase of a run, after every fault was healed: which client called what in it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rumpus.checker.anomalies import anomaly_of
-from rumpus.checker.every_run.timeouts import gave_up
+from rumpus.checker.anomalies import anomaly_of, at
+from rumpus.checker.every_run.timeouts import ENDLESS_NS, gave_up
 from rumpus.checker.history import History, Operation, final_phase
+from rumpus.checker.timeline.calm import longest_calm
+from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Kind, Requirement
 
 STUCK_WAITER = Kind(
@@ -51,6 +53,35 @@ class FinalPhase:
         if not self.ended:
             self.result.unknown.append("the final phase was cut short")
         return not self.ended
+
+    def hung(self, timeline: Timeline, functions: Collection[str]) -> None:
+        """Note the calls that went on into the phase until the harness killed their clients.
+
+        The client's next process may well be served: that does not excuse the call that hung. What
+        counts is that nothing was in its way for ``ENDLESS_NS`` of the phase.
+
+        Args:
+            timeline: the run.
+            functions: operations that must return once every fault is healed.
+        """
+        for call in self.history.operations():
+            if call.invoke.f not in functions or not gave_up(call):
+                continue
+            client = self.history.caller(call)
+            spans = timeline.disturbances.get(client, [])
+            start, stop = longest_calm(spans, max(call.invoke.time, self.began), call.done.time)
+            if stop - start > ENDLESS_NS:
+                self.result.anomalies.append(
+                    anomaly_of(
+                        self.history,
+                        "stuck-waiter",
+                        f"c{client}'s {call.invoke.f}, called at "
+                        f"{at(self.history, call.invoke.time)}, never returned, although every "
+                        f"fault was healed at {at(self.history, self.began)}: its process was "
+                        f"killed {(call.done.time - self.began) / 1e9:.1f} s later",
+                        call,
+                    )
+                )
 
     def stuck(self, client: int, what: str, calls: Sequence[Operation], kind: str = "") -> None:
         """Note that a client called in vain: ``stuck-waiter`` unless another kind is given."""

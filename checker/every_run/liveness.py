@@ -17,7 +17,7 @@ ORPHAN_NODE = Kind("orphan-node", "a node was left behind that belongs to no ope
 
 @check("liveness", finds=[STUCK_WAITER, DEADLOCK, LEADERLESS, ORPHAN_NODE])
 def check_liveness(timeline: Timeline, *, nobody: str = "deadlock") -> CheckResult:
-    """Judge the final phase.
+    """Judge the final phase, and what still hung when it began.
 
     Args:
         timeline: the run.
@@ -39,6 +39,7 @@ def check_liveness(timeline: Timeline, *, nobody: str = "deadlock") -> CheckResu
         others = "nor could any other client" if everybody else "although others could"
         what = f"could not get the {words.thing}, {others}"
         phase.stuck(client, what, tries[client], nobody if everybody else "")
+    phase.hung(timeline, {words.acquire, words.release})
     _left_behind(phase)
     result.stats = {"final_clients": len(tries), "final_granted": len(tries) - len(stuck)}
     return result

@@ -25,6 +25,7 @@ from rumpus.checker.servers.replicas import Replica
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+from rumpus.checker.wording import counted
 
 LOST_TRANSACTION = Kind(
     "lost-transaction",
@@ -124,9 +125,10 @@ def _lost(replica: Replica) -> Iterator[tuple[str, tuple[int, int]]]:
             continue
         first, last = gap.txns[0].zxid, gap.txns[-1].zxid
         span = f"0x{first:x}" if first == last else f"0x{first:x} to 0x{last:x}"
+        never = counted(len(gap.txns), "committed transaction")
         words = (
-            f"{replica.name} never got {len(gap.txns)} committed transactions ({span}): its log "
-            f"jumps from 0x{gap.before:x} to 0x{gap.after:x} with no snapshot between"
+            f"{replica.name} never got {never} ({span}): its log jumps from "
+            f"0x{gap.before:x} to 0x{gap.after:x} with no snapshot between"
         )
         yield words, (first, gap.after)
     for server, txn in replica.truncated:
@@ -143,7 +145,7 @@ def _other_tree(replica: Replica) -> tuple[str, str]:
     if not replica.dropped or replica.gaps:
         return "diverged-servers", f"{replica.name}, started from its files, has {what}"
     dropped = (
-        f"{len(replica.dropped)} transactions that the ensemble dropped, from "
+        f"{counted(len(replica.dropped), 'transaction')} that the ensemble dropped, from "
         f"0x{replica.dropped[0]:x} on"
     )
     if replica.reloaded:

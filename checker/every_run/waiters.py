@@ -12,6 +12,7 @@ from rumpus.checker.every_run.final_phase import STUCK_WAITER, FinalPhase, heale
 from rumpus.checker.history import Operation
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.wording import counted
 
 
 @check("waiters", finds=[STUCK_WAITER])
@@ -61,7 +62,7 @@ def _left_over(phase: FinalPhase, call: Operation) -> list[Anomaly]:
         Anomaly(
             kind="stuck-waiter",
             description=(
-                f"{waiting} call(s) that c{client} began during the load still waited "
+                f"{counted(waiting, 'call')} that c{client} began during the load still waited "
                 f"{(done.time - phase.began) / 1e9:.1f} s after every fault was healed, although "
                 "what they waited for had happened"
             ),

@@ -38,6 +38,7 @@ from rumpus.checker.timeline.holds import Hold, Words
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, Ownership, ServerView
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+from rumpus.checker.wording import counted
 
 DOUBLE_GRANT = Kind(
     "double-grant", "on the servers, more live sessions owned it at once than allowed", logs=True
@@ -547,7 +548,7 @@ class _Judge:
         anomaly = Anomaly(
             kind=kind,
             description=(
-                f"{did} {len(acts)} action(s) of c{hold.client}{token} from "
+                f"{did} {counted(len(acts), 'action')} of c{hold.client}{token} from "
                 f"{self._at(acts[0].time)} on, when its hold of the {self._thing} was stale"
             ),
             ops=[*hold.ops, *(act.index for act in acts[:5])],

@@ -75,7 +75,7 @@ SECTIONS: Final[Mapping[str, Sequence[str]]] = {
         "Turn",
         "Targets",
     ),
-    "Servers for tests of applications": ("zookeeper", "ZooKeeper", "Dump"),
+    "Servers for tests of applications": ("zookeeper", "ZooKeeper", "Dump", "control_server"),
     "Errors": (
         "TrialFailed",
         "UsageError",

@@ -14,13 +14,13 @@ from markupsafe import Markup
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, Verdict
+from rumpus.checker.wording import counted
 from rumpus.results.pictures.space_time import draw_space_time, events_between
 from rumpus.results.pictures.story_marks import Mark
 from rumpus.results.reports.drawing import CONTEXT, Drawing
 from rumpus.results.reports.findings import extent
 from rumpus.results.results_document import ResultsDocument
 from rumpus.results.story import StoryLine, story_lines
-from rumpus.results.wording import counted
 
 MOST_CLIENTS: Final = 4
 """How many clients the picture shows, so that it ends on the first screen."""

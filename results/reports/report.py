@@ -17,6 +17,7 @@ from markupsafe import Markup
 from rumpus.checker.history import History, Operation, load_began
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Verdict
+from rumpus.checker.wording import counted
 from rumpus.results.escapes import escaped_lines, in_shell
 from rumpus.results.likelihood import Likelihood
 from rumpus.results.pictures.lanes import lanes_of
@@ -32,7 +33,6 @@ from rumpus.results.reports.record_rows import compact, told_records
 from rumpus.results.results_document import ResultsDocument
 from rumpus.results.wording import (
     SYMBOLS,
-    counted,
     headline,
     milliseconds,
     promised,

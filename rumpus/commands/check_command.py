@@ -110,9 +110,7 @@ def _own_code(
 ) -> tuple[Workload | None, Promises | None]:
     """What made a run, as far as it is code of another repository that the user trusts."""
     record = run.read_record()
-    family = WORKLOADS.get(record.workload)
-    # A name that is unknown may be one of another version of rumpus: its promises are on trust.
-    if family is not None and not is_reference(record.recipe):
+    if not (is_reference(record.workload) or is_reference(record.recipe)):
         return None, None
     from rumpus.runs.recorded_settings import own_code, settings_of  # noqa: PLC0415 - slow to import
     from rumpus.trust import refuse_untrusted, untrusted  # noqa: PLC0415 - slow to import

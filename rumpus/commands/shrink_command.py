@@ -14,10 +14,10 @@ from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
+from rumpus.checker.wording import counted
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
 from rumpus.live_line import LiveLine
-from rumpus.results.wording import counted
 
 PLAIN_PERIOD_S = 10.0
 

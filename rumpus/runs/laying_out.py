@@ -15,6 +15,7 @@ from rumpus.checker.timeline.coherence import Contradictions, contradictions
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.first_record import FirstRecord, first_record
@@ -153,8 +154,12 @@ def _held_to(
         promises: the recipe's, by the run's own record.
         known: those that it makes by its code; None: that was not loaded.
     """
-    kind = workload.recipes.get(recipe)
-    ours = known if kind is None else kind.promises
+    ours = known
+    if workload.is_named(recipe):
+        try:
+            ours = workload.recipe_of(recipe).promises
+        except MissingLibrary:  # it is for other servers, and what its class needs is not here
+            ours = None
     if ours is None:
         return promises, [CheckResult(name="promises", unknown=[_on_trust(recipe)])]
     if ours == promises:
@@ -186,7 +191,8 @@ def _held_to(
 def _on_trust(recipe: str) -> str:
     """Why the promises of a recipe that was not loaded leave a verdict open."""
     if not is_reference(recipe):
-        return f"what {recipe or 'its recipe'} promises is on trust: no recipe here has that name"
+        told = recipe or "its recipe"
+        return f"what {told} promises is on trust: no recipe that can be loaded here has that name"
     return (
         f"what {recipe} promises is on trust: its code is not imported just because a file names "
         "it (--trust)"

@@ -30,7 +30,7 @@ def own_code(record: RunRecord, settings: RunSettings) -> tuple[Workload | None,
     try:
         workload = find_workload(record.workload)
         promises = None
-        if record.recipe not in workload.recipes:
+        if not workload.is_named(record.recipe):
             promises = workload.recipe_of(record.recipe, settings.promises).promises
     except (NotFound, ValueError) as error:
         raise UsageError(str(error)) from error

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from rumpus.harness.ensemble import NodeState
@@ -214,22 +214,6 @@ class ZooKeeper:
             time.sleep(_POLL_S)
 
     # -- within ---------------------------------------------------------------------------
-
-    def control(self, port: int = 0) -> AbstractContextManager[str]:
-        """Serve the faults over HTTP while a ``with`` block runs, for programs of other languages.
-
-        Args:
-            port: on 127.0.0.1; 0: any free one.
-
-        Returns:
-            A context manager that gives the address, with the token that requests need.
-
-        Raises:
-            EnvironmentRefusal: the port cannot be opened.
-        """
-        from rumpus.testing.control_server import control_server  # noqa: PLC0415 - it needs this one
-
-        return control_server(self, port)
 
     def _known(self, node: str) -> str:
         if node not in self._servers.nodes:

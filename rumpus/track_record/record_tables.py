@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from rumpus.campaigns.replaying import ENDING
+from rumpus.checker.wording import counted
 from rumpus.results.escapes import in_shell
-from rumpus.results.wording import counted
 from rumpus.track_record.record_file import DISCOVERED, Flaw, FlawRecord, Sight, TrackRecord
 
 _HEADS = ("program", "what goes wrong", "found", "first sight", "fault", "case", "upstream")

@@ -1,4 +1,4 @@
-"""Many generated histories against a definition: a few hundred normally, 20,000 in a full run.
+"""Many generated histories against a definition: a hundred normally, 20,000 in a full run.
 
 A decider's test gives a property of a `random.Random`: it generates a history, asserts that the
 decider and the definition agree, and says whether the history was a violation::
@@ -30,7 +30,7 @@ from rumpus.checker.deciders.decision import Decision
 
 History = TypeVar("History")
 
-NORMALLY = 300
+NORMALLY = 100
 TUNED = (0.3, 0.7)
 """Between which shares of violations a generator is tuned."""
 

@@ -1,6 +1,5 @@
 """Every kind of anomaly has a page, with an example that shows just that, and a drawing of it."""
 
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -25,6 +24,7 @@ from rumpus.checker.history import History, Op
 from rumpus.checker.timeline.changes import Change
 from rumpus.checker.verdict import Anomaly
 from tests.checker.laid_out import laid_out
+from tests.sampling import sampled
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "anomalies"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -131,10 +131,8 @@ def test_the_known_mistake_of_an_example_is_told(command, cause):
     assert cause_of(command) == cause
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@sampled("kind", RUNS, of=4)
 def test_a_run_shows_what_is_drawn(kind):
-    if "docs/plans" in RUNS[kind] and "RUMPUS_FULL_CHECKS" not in os.environ:
-        pytest.skip("some seconds: make test-full")
     remedy = f"python -m docs.generators.anomaly_examples {kind}"
     assert example_of(kind, RUNS[kind]) == examples()[kind], remedy
 

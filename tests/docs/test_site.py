@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.browser import browser
+from tests.sampling import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = re.compile(
@@ -75,7 +76,7 @@ def test_the_first_use_of_a_term_leads_to_the_glossary(site):
     assert "glossary.html#term" not in code
 
 
-@pytest.mark.parametrize("words", QUESTIONS)
+@sampled("words", QUESTIONS, of=2)
 def test_the_search_answers_from_a_disk(site, reader, words):
     reader.open(f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
     found = reader.evaluate("""new Promise((done) => {
@@ -91,7 +92,7 @@ def test_the_search_answers_from_a_disk(site, reader, words):
     assert any(QUESTIONS[words] in each for each in found[:10]), found[:10]
 
 
-@pytest.mark.parametrize("page", NARROW)
+@sampled("page", NARROW, of=3)
 def test_a_page_is_not_wider_than_a_phone(site, reader, page):
     reader.open((site / page).as_uri(), width=390, height=844)
     assert reader.evaluate("document.documentElement.scrollWidth") <= 390

@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from tests.examples.pipelines import CI, Machine, Workflow, git, loaded, said_of_form, simple
+from tests.sampling import sampled
 
 GITHUB = CI / "github" / "rumpus-nightly.yml"
 SHARDED = CI / "github" / "rumpus-nightly-sharded.yml"
@@ -46,7 +47,7 @@ def test_it_may_read_and_no_more_except_for_the_badge(path):
             assert kept == (name == "badge")
 
 
-@pytest.mark.parametrize("code", [0, 1, 3, 4, 5])
+@sampled("code", [0, 1, 3, 4, 5], of=5)
 def test_a_night(machine, code, tmp_path):
     summary = tmp_path / "step summary"
     workflow = Workflow(GITHUB, machine, "schedule")

@@ -1,6 +1,8 @@
 from tests.examples.conftest import python_in
+from tests.sampling import one_in
 
 
+@one_in(4)
 def test_a_fault_of_its_own_breaks_one_lock_and_not_the_other(run_example):
     told, outcomes = run_example("own_fault", "--rumpus-seeds", "1")
     assert outcomes == {"passed": 2}, told

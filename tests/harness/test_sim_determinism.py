@@ -1,7 +1,6 @@
 """The digest of a whole simulated run is a function of seed, options and code; and what if not."""
 
 import inspect
-import os
 
 import pytest
 
@@ -9,6 +8,7 @@ from rumpus.nemesis.registry import SOUND
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.simulation.loader.refusals import Forbidden
 from tests.harness import shared_leaks
+from tests.sampling import one_in, sampled
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
 RUNS = [
@@ -45,22 +45,12 @@ def test_every_mode_of_preemption_makes_another_run(plain):
     assert len(set(plain)) == len(RUNS)
 
 
-SAMPLE = "random hashes, other threads, modules and objects"
-"""The circumstances that differ most; the others have their turn at night."""
-
-IF_FULL = pytest.mark.skipif(
-    "RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it"
-)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [name if name == SAMPLE else pytest.param(name, marks=IF_FULL) for name in OTHERS],
-)
+@sampled("name", OTHERS, of=3)
 def test_neither_the_interpreter_matters_nor_what_it_did_before(plain, name, tmp_path):
     assert printed(OTHERS[name], DIGESTS_LATER, tmp_path, tmp_path) == plain
 
 
+@one_in(2)
 def test_a_process_full_of_other_things_does_not_matter(plain, simulate):
     assert [simulate(11, **run)[0].digest for run in RUNS] == plain
 
@@ -73,7 +63,7 @@ def leaking(simulate, leak):
     return simulated.digest
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("leak", "real"),
     [
         ("from_clock", "time.perf_counter"),
@@ -81,6 +71,7 @@ def leaking(simulate, leak):
         ("from_uuid", "uuid.uuid4"),
         ("from_thread", "threading.Thread.start"),
     ],
+    of=4,
 )
 @pytest.mark.usefixtures("leaks_are_shared")
 def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real):
@@ -98,7 +89,7 @@ def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real)
     assert f"calls the real {real} " in message
 
 
-@pytest.mark.parametrize("leak", ["by_address", "from_clock_imported_by_name"])
+@sampled("leak", ["by_address", "from_clock_imported_by_name"], of=2)
 @pytest.mark.usefixtures("leaks_are_shared")
 def test_what_no_guard_sees_shows_in_the_digests(simulate, leak):
     first = leaking(simulate, leak)

@@ -4,7 +4,6 @@ One simulated run of each family, with kills, pauses and expiries, serves all te
 Docker's runs, whose logs are real ones, go through the same.
 """
 
-import os
 from collections import Counter
 from itertools import pairwise
 
@@ -17,10 +16,10 @@ from tests.recount import counts
 from tests.recount.counts import ANY, CONTENDED, NOT_COUNTS, grants
 from tests.recount.faults import faults_of, proven
 from tests.recount.run_files import RunFiles
+from tests.sampling import full, sampled_values
 
-FULL = "RUMPUS_FULL_CHECKS" in os.environ
 SIMULATED = [("sim", family) for family in WORKLOADS]
-REAL = [("docker", family) for family in (WORKLOADS if FULL else [])]
+REAL = [("docker", family) for family in (WORKLOADS if full() else [])]
 FAULTS = "kill,client-kill,client-pause"
 COUNTS = {
     **counts.COUNTS,
@@ -34,10 +33,15 @@ COUNTS = {
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(case, id="-".join(case), marks=[pytest.mark.docker] * (case[0] == "docker"))
-        for case in SIMULATED + REAL
-    ],
+    params=sampled_values(
+        (
+            pytest.param(
+                case, id="-".join(case), marks=[pytest.mark.docker] * (case[0] == "docker")
+            )
+            for case in SIMULATED + REAL
+        ),
+        of=6,
+    ),
 )
 def run(request, tmp_path_factory):
     ensemble, family = request.param

@@ -25,6 +25,7 @@ from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.checker.recorded import Recorded
 from tests.rumpus.conftest import is_listening, turns
+from tests.sampling import sampled
 
 HOST = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM]
 SELDOM = [errno.ENOENT, errno.EBADF, errno.EPIPE]
@@ -158,7 +159,7 @@ def test_a_plan_nested_too_deep_is_refused(tmp_path, runs):
     assert json.loads(done.stdout)["exit_code"] == 2
 
 
-@pytest.mark.parametrize("moment", [0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
+@sampled("moment", [0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8], of=4)
 def test_interrupted_at_the_very_beginning(runs, moment, eventually):
     words = ["run", "lock", "--ensemble", "sim", "--runs", str(runs), "--json"]
     process = subprocess.Popen(

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from rumpus.command_line import main
 from rumpus.results.run_directory import RunDirectory
 from tests.dangerous_strings import DANGEROUS
+from tests.sampling import sampled
 
 OUTPUTS = ("report.html", "summary.md", "junit.xml", "results.json")
 RUN = ["run", "lock", "--recipe", "fair", "--ensemble", "sim", "--time-limit", "3", "--seed", "5"]
@@ -155,7 +156,8 @@ def test_all_texts_of_the_description_that_do_not_matter_at_once(run):
     assert judged(run, before) in (0, 3)
 
 
-def test_every_kind_of_text_in_the_history(run):
+@sampled("part", range(3), of=3)
+def test_every_kind_of_text_in_the_history(run, part):
     before = Page(run.report.read_text())
     lines = run.history.read_text().splitlines()
     records = [json.loads(line) for line in lines]
@@ -165,7 +167,7 @@ def test_every_kind_of_text_in_the_history(run):
         for line, record in enumerate(records)
     }
     found = [(line, path) for line in kinds.values() for path in kinds_of_places(records[line])]
-    for number, (line, path) in enumerate(found):
+    for number, (line, path) in [*enumerate(found)][part::3]:
         if path == ("process",):
             continue
         changed = json.loads(lines[line])

@@ -10,6 +10,7 @@ from rumpus.command_line import main
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import judge_run
+from tests.sampling import sampled
 from tests.torture.forgeries import FORGERIES, forge
 
 FAULTS = "client-kill,client-pause"
@@ -43,7 +44,7 @@ def outcome(run):
     ("base", "allowed"),
     [("sound", {"unknown", "refused"}), ("broken", {"unknown", "refused", "violation"})],
 )
-@pytest.mark.parametrize("name", FORGERIES)
+@sampled("name", FORGERIES, of=5)
 def test_a_forged_run_decides_nothing(bases, tmp_path, name, base, allowed):
     shutil.copytree(getattr(bases, base), tmp_path / "run")
     run = RunDirectory(tmp_path / "run")

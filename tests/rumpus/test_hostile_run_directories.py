@@ -13,6 +13,7 @@ from rumpus.results import seal as seals
 from rumpus.results.store_error import StoreError
 from tests.checker.txnlog_encoder import log, txn
 from tests.rumpus.conftest import turns
+from tests.sampling import sampled
 
 LOG = "nodes/n1/version-2/log.1"
 FILES = {
@@ -94,7 +95,7 @@ def verdict(rumpus, run):
         "nodes",
     ],
 )
-@pytest.mark.parametrize("thing", THINGS)
+@sampled("thing", THINGS, of=4)
 def test_what_stands_in_place_of_a_file_is_told(rumpus, run, name, thing):
     replaced(run, name, thing)
     answer = verdict(rumpus, run)

@@ -22,6 +22,7 @@ from tests.own_tests import of_families
 from tests.rumpus import lone_histories
 from tests.rumpus.conftest import record, turns
 from tests.rumpus.lone_histories import Story, counted
+from tests.sampling import sampled
 
 LONE = {**lone_histories.LONE, **of_families("LONE")}
 
@@ -78,7 +79,7 @@ def test_every_workload_has_its_pair():
     assert LONE.keys() == WORKLOADS.keys()
 
 
-@pytest.mark.parametrize("workload", LONE)
+@sampled("workload", LONE, of=5)
 def test_a_broken_history_is_a_violation_whoever_says_which_workload_it_is(rumpus, alone, workload):
     sound, wrong, anomaly = LONE[workload]
     for test, words in (

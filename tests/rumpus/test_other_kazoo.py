@@ -14,6 +14,7 @@ import pytest
 from rumpus.trial import TrialFailed, run
 from tests.copied_kazoo import NO_QUEUE, copied_kazoo
 from tests.rumpus.conftest import latest
+from tests.sampling import one_in
 
 INSTALLED = version("kazoo")
 SHORT = ["--recipe", "kazoo-bare", "--ensemble", "sim", "--seed", 1, "--nemesis", "none"]
@@ -50,6 +51,7 @@ def test_the_clients_run_the_copy_and_every_result_names_its_version(rumpus, bro
     assert "kazoo 2.99.1" in " ".join(shown.split())
 
 
+@one_in(2)
 def test_runs_with_different_versions_in_one_process_do_not_mix(rumpus, broken, tmp_path):
     good = copied_kazoo(tmp_path / "good", "2.99.2")
 
@@ -137,6 +139,7 @@ def test_lock(rumpus):
 """
 
 
+@one_in(2)
 def test_the_pytest_plugin_takes_it_from_the_command_line(broken, tmp_path):
     (tmp_path / "test_it.py").write_text(TEST)
     words = ["-p", "rumpus.pytest_plugin", "-p", "no:cacheprovider", "--rumpus-kazoo", str(broken)]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.sampling import one_in
 
 ROOT = Path(__file__).parents[2]
 LOCKS = (Path(__file__).parent / "trials" / "outsiders_locks.py").read_text()
@@ -63,6 +64,7 @@ def test_a_failure_shows_the_verdict_and_no_traceback_of_ours(pytest_in, tmp_pat
     assert (tmp_path / told["rumpus_report"]).exists()
 
 
+@one_in(2)
 def test_with_v_lines_tell_where_a_trial_is(pytest_in, tmp_path):
     quick = "from rumpus.testing import trial_watch\n\ntrial_watch.VERBOSE_S = 0.1\n"
     quick += "trial_watch.LOOK_S = 0.02\n"
@@ -78,6 +80,7 @@ def test_with_v_lines_tell_where_a_trial_is(pytest_in, tmp_path):
     assert done.stderr == ""
 
 
+@one_in(2)
 def test_properties_make_no_warning(pytest_in, tmp_path):
     test = """
         def test_my_lock(rumpus):
@@ -89,6 +92,7 @@ def test_properties_make_no_warning(pytest_in, tmp_path):
     assert "rumpus_command" in {each.get("name") for each in case.iter("property")}
 
 
+@one_in(2)
 def test_hazards_are_printed_although_the_test_passes(pytest_in, tmp_path):
     (tmp_path / "mylimits.py").write_text(LIMITS)
     test = """
@@ -105,6 +109,7 @@ def test_hazards_are_printed_although_the_test_passes(pytest_in, tmp_path):
     assert "the first: 3 clients were inside" in section
 
 
+@one_in(2)
 def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
     test = """
         import pytest
@@ -134,6 +139,7 @@ def test_what_is_refused_is_one_line(pytest_in):
     assert "references_of_objects.py" not in done.stdout
 
 
+@one_in(2)
 def test_what_the_host_does_not_allow_is_told_by_its_message(pytest_in, monkeypatch, tmp_path):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     (tmp_path / "plan.json").write_text("{}")
@@ -164,6 +170,7 @@ def test_what_the_host_does_not_allow_is_told_by_its_message(pytest_in, monkeypa
         assert part not in done.stdout
 
 
+@one_in(3)
 def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_in):
     test = """
         from mylocks import MendedLock
@@ -180,6 +187,7 @@ def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_i
         assert done.returncode == 0, done.stdout
 
 
+@one_in(2)
 def test_cases_are_tests(pytest_in, tmp_path):
     for name, recipe, more in (
         ("fails", "kazoo-bare", {}),

@@ -4,6 +4,7 @@ import pytest
 
 from rumpus.campaigns.case import load_case
 from rumpus.command_line import main
+from tests.sampling import one_in
 
 SMALL = ["--time-limit", "2.2", "--operations", "1"]
 
@@ -13,6 +14,7 @@ def explored(capsys, *words):
     return code, capsys.readouterr()
 
 
+@one_in(2)
 def test_failures_are_told_with_their_frames_and_each_is_a_case(tmp_path, capsys):
     words = [
         "double-barrier",
@@ -40,6 +42,7 @@ def test_failures_are_told_with_their_frames_and_each_is_a_case(tmp_path, capsys
         assert len(case.plan.entries) == 1
 
 
+@one_in(3)
 def test_a_sound_recipe_is_covered_and_valid(tmp_path, capsys):
     words = ["lock", "--recipe", "fair", "--systematic", "drops,cuts", *SMALL]
     code, said = explored(capsys, *words, "--cases", str(tmp_path / "cases"))

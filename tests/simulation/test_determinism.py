@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from rumpus.simulation.kernel.preemption import MODES
+from tests.sampling import sampled
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 from tests.simulation.lock_world import digest_of_a_world
 
@@ -33,12 +34,12 @@ def test_every_mode_makes_another_world(plain):
     assert len(set(plain.values())) == len(MODES)
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@sampled("name", OTHERS, of=3)
 def test_the_interpreter_does_not_matter_nor_what_it_did_before(plain, name, tmp_path):
     assert printed(OTHERS[name], DIGESTS_LATER, tmp_path) == list(plain.values())
 
 
-@pytest.mark.parametrize("mode", MODES)
+@sampled("mode", MODES, of=4)
 def test_a_process_full_of_other_things_does_not_matter(plain, mode):
     thresholds = gc.get_threshold()
     gc.set_threshold(50, 2, 2)

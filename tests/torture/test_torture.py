@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sampling import one_in
 from tests.torture import troubled_runs
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import bases
@@ -21,12 +22,14 @@ def assert_clean(row):
     assert not row.defects, "\n".join(row.defects[:5])
 
 
+@one_in(3)
 def test_damaged_run_directories(made, tmp_path):
     row = accidents(made, len(ACCIDENTS), tmp_path)
     assert_clean(row)
     assert row.ways["unknown"] > len(ACCIDENTS) // 2
 
 
+@one_in(2)
 def test_damaged_histories(made, tmp_path):
     row = hostile_histories(made, 60, tmp_path)
     assert_clean(row)
@@ -37,6 +40,7 @@ def test_full_disks(tmp_path):
     assert_clean(troubled_runs.short_of_disk("sim", tmp_path, sizes=[8_192], disks=[2]))
 
 
+@one_in(2)
 def test_interruptions(tmp_path):
     assert_clean(troubled_runs.interrupted("sim", 3, tmp_path))
 

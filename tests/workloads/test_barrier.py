@@ -12,6 +12,7 @@ from rumpus.workloads.barrier import BARRIER, KEEPERS, SHIFT_NS, Opened
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
@@ -156,13 +157,14 @@ def test_a_sound_barrier_is_valid(simulate):
     assert found.outcome == "valid", found.reasons
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("recipe", "kind"),
     [
         ("kazoo", "stuck-waiter"),
         ("sleeps-through", "stuck-waiter"),
         ("any-event", "early-entry"),
     ],
+    of=3,
 )
 def test_mistakes_are_found(simulate, recipe, kind):
     *_, found = simulate(

@@ -9,6 +9,7 @@ from rumpus.workloads.counter import AMOUNTS, COUNTER
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
@@ -144,7 +145,7 @@ def test_a_sound_counter_is_valid(simulate):
     assert found.outcome == "valid", found.reasons
 
 
-@pytest.mark.parametrize("recipe", ["kazoo", "adds-again", "blind-write", "adds-one"])
+@sampled("recipe", ["kazoo", "adds-again", "blind-write", "adds-one"], of=4)
 def test_mistakes_are_found(simulate, recipe):
     *_, found = simulate(
         0, workload="counter", recipe=recipe, seconds=10.0, kinds=["client-partition"]

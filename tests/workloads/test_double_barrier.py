@@ -14,6 +14,7 @@ from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect, perfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
@@ -261,13 +262,14 @@ def test_a_sound_double_barrier_is_valid(simulate):
     assert found.outcome == "valid", found.reasons
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("recipe", "kind"),
     [
         ("ready-stays", "early-entry"),
         ("counts-ready", "early-entry"),
         ("waits-for-one", "early-exit"),
     ],
+    of=3,
 )
 def test_mistakes_are_found_without_faults(simulate, recipe, kind):
     *_, found = simulate(0, workload="double-barrier", recipe=recipe, seconds=8.0, kinds=[])

@@ -9,6 +9,7 @@ from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.failover import FAILOVER_WORKLOAD, FINAL_VALUES
 from rumpus.workloads.framework.workload import OpenClient
 from tests.harness.generators.dry_run import imperfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
@@ -96,7 +97,7 @@ def test_a_majority_keeps_what_was_acknowledged_under_every_fault(simulate):
     assert primaries > 1
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("recipe", "anomaly", "kinds", "seconds"),
     [
         ("acknowledges-first", "lost-write", ("client-kill", "client-pause"), 12.0),
@@ -110,6 +111,7 @@ def test_a_majority_keeps_what_was_acknowledged_under_every_fault(simulate):
         ),
         ("no-recheck", "split-brain", ("client-kill",), 20.0),
     ],
+    of=5,
 )
 def test_each_mistake_is_found(simulate, recipe, anomaly, kinds, seconds):
     for seed in range(6):

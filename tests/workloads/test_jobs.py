@@ -9,6 +9,7 @@ from rumpus.workloads.jobs import JOBS
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import MILLISECOND
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns
 
 SECOND = 1000 * MILLISECOND
@@ -199,7 +200,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
     assert verdict.outcome != "unknown", verdict.reasons
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("name", "seed", "kinds"),
     [
         ("persistent-claim", 3, ("client-kill",)),
@@ -212,6 +213,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
         ("ephemeral-job", 0, ("client-kill",)),
         ("ephemeral-work", 0, ("client-kill",)),
     ],
+    of=5,
 )
 def test_mistakes_are_found(simulate, name, seed, kinds):
     _, _, verdict = simulate(seed, workload="jobs", recipe=name, seconds=12.0, kinds=kinds)

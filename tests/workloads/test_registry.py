@@ -8,6 +8,7 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.workloads.registry import WORKLOADS
 from tests.harness.generators.dry_run import dry_run
+from tests.sampling import sampled
 
 RECIPES = [
     pytest.param(workload, name, recipe, id=f"{workload.name}-{name}")
@@ -39,7 +40,7 @@ def test_the_clients_side_can_be_built_by_name(workload, name, recipe):
     assert line is None or line.path.startswith(workload.path)
 
 
-@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+@sampled("workload", WORKLOADS.values(), of=5, ids=WORKLOADS)
 def test_load_and_final_phase_are_of_operations_that_the_workload_names(workload):
     recipe = next(iter(workload.recipes.values()))
     setting = WorkloadContext(

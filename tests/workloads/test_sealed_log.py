@@ -10,6 +10,7 @@ from rumpus.recipes.sealed_log.owned_log import Place
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.sealed_log import FINAL_VALUES, REPLICAS, SEALED_LOG
 from tests.harness.generators.dry_run import imperfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
@@ -93,7 +94,7 @@ def test_who_leaves_comes_back_in_another_session():
         OpenClient(SEALED_LOG, Scripted()).invoke("leave", None)
 
 
-@pytest.mark.parametrize(("recipe", "late"), [("seal", False), ("token", True)])
+@sampled(("recipe", "late"), [("seal", False), ("token", True)], of=2)
 def test_what_a_seal_and_a_token_prevent_under_faults(simulate, recipe, late):
     kinds = ("client-pause", "client-partition")
     _, _, verdict = simulate(3, workload="sealed-log", recipe=recipe, seconds=12.0, kinds=kinds)

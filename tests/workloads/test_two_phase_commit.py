@@ -10,6 +10,7 @@ from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT
 from tests.checker.families.transactions import Transactions
 from tests.checker.laid_out import laid_out
 from tests.harness.generators.dry_run import MILLISECOND, perfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns
 
 SECOND = 1000 * MILLISECOND
@@ -108,14 +109,14 @@ def test_a_coordinator_that_is_lost_while_it_begins_is_voted_on_all_the_same():
     assert sum(call.f == "vote" for call in calls) > 20
 
 
-@pytest.mark.parametrize("name", ["peer", "coordinated"])
+@sampled("name", ["peer", "coordinated"], of=2)
 def test_sound_recipes_keep_their_promises_under_faults(simulate, name):
     _, _, verdict = simulate(3, workload="two-phase-commit", recipe=name, seconds=15.0)
     assert not verdict.anomalies
     assert verdict.outcome != "unknown", verdict.reasons
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("name", "seed", "seconds"),
     [
         ("piecemeal", 1, 12.0),
@@ -126,6 +127,7 @@ def test_sound_recipes_keep_their_promises_under_faults(simulate, name):
         ("needs-presence", 1, 4.0),
         ("overwrites", 2, 12.0),
     ],
+    of=6,
 )
 def test_mistakes_are_found(simulate, name, seed, seconds):
     _, _, verdict = simulate(

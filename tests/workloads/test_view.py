@@ -9,6 +9,7 @@ from rumpus.workloads.view import BURST, ROUNDS, VIEW, Follower
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import imperfect
+from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
 FAULTS = ["client-pause", "kill"]
@@ -85,7 +86,7 @@ def test_a_view_that_goes_back_is_out_of_order():
     assert "0x5 to 0x4" in anomaly.description
 
 
-@pytest.mark.parametrize("recipe", ["data", "children"])
+@sampled("recipe", ["data", "children"], of=2)
 def test_sound_views_converge_under_faults_of_clients_and_servers(simulate, recipe):
     _, _, verdict = simulate(2, workload="view", recipe=recipe, seconds=12.0, kinds=FAULTS)
     assert verdict.outcome == "valid", verdict.reasons

@@ -204,6 +204,10 @@ class Workload(ABC):
         """The recipes' classes by name."""
         return {name: self.recipe_of(name) for name in self.catalogue}
 
+    def is_named(self, recipe: str) -> bool:
+        """Whether one of the workload's own recipes has this name, those for other servers too."""
+        return recipe in self.catalogue or recipe in self.elsewhere
+
     @property
     def operations(self) -> dict[str, Bound]:
         """The operations by name."""

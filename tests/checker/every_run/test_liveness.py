@@ -99,3 +99,30 @@ def test_calls_that_never_returned_are_named_with_a_client_that_is_stuck():
     (stuck,) = check(inspected(tried(tried(recorded, 2), 1, "fail"))).anomalies
     assert stuck.description.endswith("(fail: late); never returned: c0's release")
     assert {0, 1} <= set(stuck.ops)
+
+
+def hanging(began, ended):
+    """A call of the load that goes on until its process is killed; the next process is served."""
+    recorded = Recorded(clients=2).add(began, 1, "invoke", "acquire", {"timeout": 0.5})
+    recorded.add(10, "control", "info", "phase", {"phase": "final", "healed": True, "detail": ""})
+    error = f"{NEVER_RETURNED} after {(ended - began) / 1000:g} s"
+    recorded.add(ended, 1, "info", "acquire", error=error)
+    for process in (0, 3):  # the second process of client 1
+        recorded.add(ended + 1, process, "invoke", "acquire")
+        recorded.add(ended + 2, process, "ok", "acquire")
+    recorded.add(ended + 3, 0, "invoke", "inspect")
+    recorded.add(ended + 4, 0, "ok", "inspect", {"nodes": []})
+    return recorded.add(ended + 5, "control", "info", "phase-end").end(ended + 6)
+
+
+def test_a_call_that_hung_is_not_excused_by_the_next_process_that_is_served():
+    (anomaly,) = check(hanging(5, 45_000)).anomalies
+    assert anomaly.kind == "stuck-waiter"
+    assert anomaly.description == (
+        "c1's acquire, called at 0.000 s, never returned, although every fault was healed at "
+        "0.005 s: its process was killed 45.0 s later"
+    )
+
+
+def test_a_call_that_had_little_time_after_the_faults_may_have_been_slow():
+    assert kinds(check(hanging(5, 15_000))) == []

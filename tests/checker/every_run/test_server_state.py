@@ -104,7 +104,7 @@ def test_what_the_ensemble_dropped_and_a_server_kept(logs, kind):
     ((told, words),) = found(leader, leader, server(*logs))
     assert told == kind
     assert "n3" in words
-    assert "1 transactions that the ensemble dropped, from 0x100000004 on" in words
+    assert "1 transaction that the ensemble dropped, from 0x100000004 on" in words
     covered = server(*logs, snapshots={"2.2": WHOLE})
     assert found(leader, leader, covered) == []
 

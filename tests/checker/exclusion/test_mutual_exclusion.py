@@ -165,7 +165,7 @@ def test_the_actions_of_a_stale_holder_count_once_a_later_one_has_touched_the_re
     result = check(recorded.release(6000, 6010, 1).end(9000), view(s1=(4990, True)))
     assert kinds(result) == ["stale-action", "stale-belief"]
     (action,) = [a for a in result.anomalies if a.kind == "stale-action"]
-    assert "accepted 1 action(s) of c0" in action.description
+    assert "accepted 1 action of c0" in action.description
     assert action.start == 5100 * MS
 
 

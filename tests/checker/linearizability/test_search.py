@@ -110,7 +110,7 @@ def test_each_order_of_visiting_decides_alone(kind, backend):
             assert state_after(model, history, prefix, rows) in levels.states()
         return not expected
 
-    crosscheck(agrees, share=(0.1, 0.7), normally=150)
+    crosscheck(agrees, share=(0.1, 0.7), normally=60)
 
 
 @both

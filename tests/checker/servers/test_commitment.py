@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rumpus.checker.servers.commitment import Commitment, decide
 from rumpus.checker.servers.node_files import NodeFiles, counter, epoch
 from rumpus.checker.servers.txnlog import LogFile
+from tests.checker.crosscheck import examples
 from tests.checker.txnlog_encoder import create, txn
 from tests.checker.zab_model import Zab, digest, proposal, zxid
 
@@ -510,7 +511,7 @@ def assert_compared_as_they_are(zab: Zab, found: Commitment) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=150)
+@settings(max_examples=examples(50))
 @given(st.data())
 def test_against_a_model_of_zab(late, data):
     zab = Zab(data.draw(st.sampled_from([1, 3, 5])))
@@ -523,7 +524,7 @@ def test_against_a_model_of_zab(late, data):
 @pytest.mark.parametrize("late", [False, True])
 def test_against_many_random_runs_of_the_model(steps, late):
     outcomes = []
-    for seed in range(1200):
+    for seed in range(max(300, examples())):  # enough for the shares below
         choose = random.Random(f"{steps} {seed}").choice
         zab = Zab(choose([3, 3, 5]))
         for _ in range(steps):

@@ -65,7 +65,7 @@ def test_sequential_consistency_is_what_the_definition_says():
             check_witness(rows, decision, syncs=False, watches=False)
         return not expected
 
-    crosscheck(agrees)
+    crosscheck(agrees, normally=300)
 
 
 def test_session_guarantees_are_what_the_definition_says():

@@ -17,6 +17,7 @@ from rumpus.simulation.kernel.errors import SimulationError
 from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.loader.space import Space
 from tests.harness.simulated_runs import CLIENTS
+from tests.sampling import sampled
 
 
 def history_of(directory) -> History:
@@ -40,13 +41,14 @@ def test_a_fair_election_is_valid_and_a_single_server_will_do(simulate):
     assert verdict.outcome == "valid", verdict.reasons
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("workload", "recipe", "kinds"),
     [
         ("lock", "no-recheck", EVERYWHERE),
         ("lock", "persistent-node", EVERYWHERE),
         ("election", "believes-after-lost", ("client-partition",)),  # long enough to expire
     ],
+    of=3,
 )
 def test_recipes_with_mistakes_are_found_out(simulate, workload, recipe, kinds):
     outcomes = []

@@ -18,6 +18,7 @@ from rumpus.results.formats.edn_history import NO_REASON, read_edn_records
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
 from rumpus.results.history_file import read_history
 from rumpus.results.store_error import UnreadableRun
+from tests.sampling import sampled
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "histories"
 
@@ -240,7 +241,7 @@ def test_pipes_and_directories_and_nothing_are_refused(tmp_path, name):
             detect_format(path)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@sampled("name", FORMATS, of=4)
 def test_a_line_of_ten_gigabytes_takes_little_memory(tmp_path, name):
     path = tmp_path / "sparse"
     with path.open("wb") as file:

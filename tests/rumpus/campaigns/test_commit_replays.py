@@ -9,6 +9,7 @@ from rumpus.campaigns.commit_replays import Repository
 from rumpus.command_line import main
 from rumpus.usage_error import UsageError
 from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.sampling import one_in
 
 SOUND = """
 from rumpus.recipes.lock.catalogue import LOCKS
@@ -54,6 +55,7 @@ def case(tmp_path):
     return path
 
 
+@one_in(2)
 def test_the_commit_is_found_and_nothing_is_left(repository, case, capsys):
     words = ["bisect", case, "--commits", "HEAD~2..HEAD", "--repository", repository]
     code = main([*map(str, words), "--seeds", "1", "--json"])

@@ -8,6 +8,7 @@ from rumpus.campaigns.replaying import replay
 from rumpus.harness.simulated_faults import SWITCH
 from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.runs.run_settings import RunSettings
+from tests.sampling import one_in, sampled
 
 
 def small(workload, recipe, **changes):
@@ -24,6 +25,7 @@ def broken(corner):
     return {each.fingerprint.kind for each in corner.branch.outcome.seen if each.promised}
 
 
+@one_in(2)
 def test_a_fault_is_placed_at_every_frame_and_finds_what_a_lost_reply_does(inline):
     settings = small("counter", "kazoo", time_limit=2.2)
     corners, (base, *rest) = walk(settings, ["cuts"], inline, operations=1)
@@ -47,6 +49,7 @@ def test_a_fault_is_placed_at_every_frame_and_finds_what_a_lost_reply_does(inlin
     assert replay(case_of(outcome, seen)).reproduced is True
 
 
+@one_in(3)
 def test_a_second_fault_comes_after_the_first(inline, monkeypatch):
     monkeypatch.setattr("rumpus.campaigns.corners.MOST_FRAMES", 1)
     settings = small("lock", "fair", time_limit=2.2)
@@ -67,7 +70,7 @@ def _of(corners, client):
     return [frame for frame in frames if frame.client == client]
 
 
-@pytest.mark.parametrize("mode", FRAME_MODES)
+@sampled("mode", FRAME_MODES, of=5)
 def test_each_mode_does_what_it_says(mode, inline):
     settings = small("lock", "fair", time_limit=2.6, clients=1)
     _, (_, corner, *_) = walk(settings, [mode], inline, operations=1)
@@ -78,6 +81,7 @@ def test_each_mode_does_what_it_says(mode, inline):
     }
 
 
+@one_in(3)
 def test_a_thread_is_held_back_at_every_switch_and_finds_what_a_late_thread_does(inline):
     settings = small("counter", "blind-write", time_limit=2.2)
     corners = Corners(settings, ["switches"], inline, operations=1)
@@ -95,6 +99,7 @@ def test_a_thread_is_held_back_at_every_switch_and_finds_what_a_late_thread_does
     assert replay(case_of(outcome, outcome.seen[0])).reproduced is True
 
 
+@one_in(3)
 def test_frames_and_switches_are_numbered_apart(inline):
     settings = small("lock", "fair", time_limit=1.5, clients=1)
     corners, (_, *rest) = walk(settings, ["cuts", "switches"], inline, operations=1)

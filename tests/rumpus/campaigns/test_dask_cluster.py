@@ -19,6 +19,7 @@ from rumpus.command_line import main
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
 from tests.rumpus.campaigns.running import double_barrier, is_running
+from tests.sampling import one_in
 
 SETTINGS = double_barrier(clients=2, time_limit=2, seed=0, swarm="normal", fixed=("clients",))
 SEEDS = 8
@@ -86,6 +87,7 @@ def explored(performers, notify=lambda _: None):
     return explorer.explore(seeds=SEEDS)
 
 
+@one_in(3)
 def test_what_workers_lack_is_told(dask):
     with (
         pytest.raises(EnvironmentRefusal, match=r"the worker tcp://.* does not find nowhere:Lock"),
@@ -97,6 +99,7 @@ def test_what_workers_lack_is_told(dask):
     assert lacks(other, ()).endswith("instead of 2.7.18")
 
 
+@one_in(2)
 def test_what_is_put_on_trial_is_found_as_by_the_command(dask, tmp_path, monkeypatch):
     (tmp_path / "own_of_dask_tests.py").write_text("from kazoo.recipe.lock import Lock as Own\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -108,6 +111,7 @@ def test_what_is_put_on_trial_is_found_as_by_the_command(dask, tmp_path, monkeyp
     assert told.outcome.operations > 0
 
 
+@one_in(3)
 def test_nothing_is_lost_when_a_worker_is_killed(dask, eventually):
     killed = []
 
@@ -161,5 +165,5 @@ def test_a_scheduler_that_is_lost_ends_the_exploration(dask, tmp_path, monkeypat
     words = "explore lock --recipe fair --clients 2 --nemesis none --time-limit 1 --seeds 40"
     assert main([*words.split(), "--dask", dask.address]) == 4
     told = capsys.readouterr()
-    assert "1 runs" in told.out
+    assert 1 <= int(told.out.split(" runs, ")[0]) < 40, told.out  # what the other workers had done
     assert "is the cluster still there?" in told.err

@@ -16,6 +16,7 @@ from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.shard import Shard
 from tests.rumpus.campaigns.running import double_barrier
+from tests.sampling import one_in
 
 PLAN = {
     "version": 1,
@@ -126,6 +127,7 @@ def swarmed():
     return explore
 
 
+@one_in(3)
 def test_the_findings_depend_on_the_seeds_alone(swarmed):
     with processes(2) as executor:
         alone = swarmed(executor, jobs=1)
@@ -154,6 +156,7 @@ def test_a_run_that_ends_its_process_is_a_finding(tmp_path, monkeypatch, capsys)
     assert finding["again"].endswith("--seed 6")
 
 
+@one_in(2)
 def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
     monkeypatch.setattr(exploring, "ShortRunsTask", partial(ShortRunsTask, count=2))
     settings = RunSettings(
@@ -175,6 +178,7 @@ def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
     assert " ".join(death.argv).endswith("--nemesis client-pause --seed 2 --seeds 1")
 
 
+@one_in(2)
 def test_usual_runs_swarm_runs_and_short_runs_take_turns(inline):
     settings = RunSettings(
         argv=(),

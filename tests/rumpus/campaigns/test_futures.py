@@ -1,8 +1,10 @@
 import msgspec
 
 from rumpus.campaigns.futures import Futures
+from tests.sampling import one_in
 
 
+@one_in(3)
 def test_a_failure_becomes_likely_when_its_fault_begins(deadlock, inline):
     settings = {**deadlock.settings, "time_limit": 1.5}
     case = msgspec.structs.replace(deadlock, settings=settings)
@@ -27,6 +29,7 @@ def test_without_the_fault_there_is_no_step(deadlock, inline):
     assert Futures(case, inline, futures=2).measure(2).step() is None
 
 
+@one_in(2)
 def test_a_fault_just_before_the_end_of_the_load_is_seen(deadlock, inline):
     (pause,) = deadlock.plan.entries
     assert deadlock.settings["time_limit"] - pause.at <= 0.11

@@ -1,6 +1,5 @@
 """The cases in cases/: each still shows its failure, and no finding or mutant is without one."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from rumpus.campaigns.mutant_cases import case_path
 from rumpus.campaigns.replaying import ENDING, judge_replay, replay
 from rumpus.campaigns.trial_task import perform
 from rumpus.commands.mutants_command import chosen
+from tests.sampling import sampled
 
 CASES = Path(__file__).parents[3] / "cases"
 FINDINGS = {finding.number: (case, finding) for _, case, finding in findings()}
@@ -19,11 +19,8 @@ MUTANTS = {
     **{case_path(CASES / "servers", each): each for each in chosen(None, servers=True)},
 }
 
-PART = 1 if "RUMPUS_FULL_CHECKS" in os.environ else 24
-"""One case of so many mutants is performed; all in ``make test-full`` and every night."""
 
-
-@pytest.mark.parametrize("number", FINDINGS)
+@sampled("number", FINDINGS, of=5)
 def test_a_finding_is_shown_again(number):
     case, finding = FINDINGS[number]
     outcome = perform(case.task())
@@ -38,9 +35,7 @@ def test_every_mutant_has_a_case_and_every_case_a_mutant():
     assert kept == MUTANTS.keys(), "rumpus mutants [--servers] --cases cases/mutants|servers"
 
 
-@pytest.mark.parametrize(
-    "path", list(MUTANTS)[::PART], ids=lambda path: f"{path.parent.name}/{path.name[:-10]}"
-)
+@sampled("path", MUTANTS, of=24, ids=lambda path: f"{path.parent.name}/{path.name[:-10]}")
 def test_a_mutant_shows_its_mistake(path):
     mutant, case = MUTANTS[path], load_case(path)
     assert case.mutant

@@ -9,6 +9,7 @@ from rumpus.campaigns.case import load_case, save_case
 from rumpus.campaigns.mutant_cases import SMALL_CROWD, case_path, make_case, tries
 from rumpus.campaigns.mutant_hunt import Mutant
 from rumpus.runs.recorded_settings import settings_of_words
+from tests.sampling import one_in
 
 HERD = Mutant("lock", "watch-first", frozenset({"herd", "split-brain"}))
 
@@ -30,6 +31,7 @@ def made(inline, tmp_path):
     return make
 
 
+@one_in(2)
 def test_a_case_is_made_kept_and_made_again_when_it_shows_nothing_any_more(made, tmp_path):
     first = made(HERD)
     assert first.outcome == "made"

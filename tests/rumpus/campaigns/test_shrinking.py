@@ -11,6 +11,7 @@ from rumpus.campaigns.trial_task import perform
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.targets import Targets
 from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.sampling import one_in
 
 
 def entry(number, kind, at, duration, **targets):
@@ -37,6 +38,7 @@ def deadlock_of(outcome):
     return next(each for each in outcome.seen if each.fingerprint.kind == "deadlock")
 
 
+@one_in(3)
 def test_what_does_not_matter_goes(failed, inline):
     task, outcome = failed
     ticks = count()

@@ -9,6 +9,7 @@ from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.runs.run_settings import RunSettings
+from tests.sampling import one_in
 
 DEADLY = "tests.rumpus.campaigns.deadly_recipe:Deadly"
 
@@ -27,6 +28,7 @@ def short(recipe="fair", seed=0):
     return TrialTask(settings=settings, plan=FaultPlan(version=1))
 
 
+@one_in(2)
 def test_a_run_that_ends_its_process_takes_no_other_with_it(tmp_path, monkeypatch):
     """And it is innocent if it does not end a second one."""
     monkeypatch.setenv("DEADLY_ONCE", str(tmp_path / "mark"))

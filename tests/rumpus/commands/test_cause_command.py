@@ -3,10 +3,12 @@ import json
 from rumpus.command_line import main
 from rumpus.results.run_directory import RunDirectory
 from tests.rumpus.conftest import latest
+from tests.sampling import one_in
 
 PAUSE = {"at": 1.0, "kind": "pause", "targets": {"role": "leader"}, "duration": 1.7}
 
 
+@one_in(4)
 def test_the_curve_of_a_run_stands_in_its_report(tmp_path, capsys):
     plan, runs = tmp_path / "plan.json", tmp_path / "runs"
     plan.write_text(json.dumps({"version": 1, "entries": [PAUSE]}))

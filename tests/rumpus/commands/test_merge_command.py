@@ -4,6 +4,7 @@ import pytest
 
 from rumpus.campaigns.case import load_case
 from rumpus.command_line import main
+from tests.sampling import one_in
 
 PLAN = {
     "version": 1,
@@ -39,6 +40,7 @@ def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@one_in(2)
 def test_parts_are_what_the_whole_is(parts, tmp_path, capsys):
     assert main(["merge", str(parts["1"]), str(parts["0"]), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)

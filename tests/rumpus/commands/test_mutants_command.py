@@ -7,6 +7,7 @@ from rumpus.campaigns.mutant_hunt import Hunt, Mutant
 from rumpus.commands.mutants_command import chosen, document, told
 from rumpus.usage_error import UsageError
 from rumpus.workloads.registry import WORKLOADS
+from tests.sampling import one_in
 
 
 class Brief(Mutant):
@@ -46,6 +47,7 @@ def test_what_a_run_told():
     assert told(5, b"", b"rumpus: a defect\n").words == "rumpus: a defect"
 
 
+@one_in(2)
 def test_a_mutant_is_caught_and_the_command_shows_it_again(rumpus, tmp_path, monkeypatch):
     one = Brief("lock", "watch-first", frozenset({"split-brain"}))
     monkeypatch.setattr("rumpus.commands.mutants_command.chosen", lambda *_, **__: [one])
@@ -81,6 +83,7 @@ def test_so_many_seeds_of_each(rumpus, monkeypatch):
     assert "cannot be given beside" in both.err
 
 
+@one_in(2)
 def test_cases_are_made(rumpus, tmp_path, monkeypatch):
     one = Mutant("lock", "never-held", frozenset({"unbelieving-holder"}))
     monkeypatch.setattr("rumpus.commands.mutants_command.chosen", lambda *_, **__: [one])

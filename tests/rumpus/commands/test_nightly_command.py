@@ -14,6 +14,7 @@ from rumpus.nights.memory.store import Store
 from rumpus.nights.records import Trouble
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
+from tests.sampling import one_in, sampled
 
 SOUND = """
 from kazoo.exceptions import LockTimeout
@@ -95,6 +96,7 @@ def test_the_first_night_is_green(project, rumpus):
         assert len(store.runs(row.name)) == len(told["runs"])
 
 
+@one_in(2)
 def test_a_lock_that_was_broken_since_is_said_first_and_can_be_expected(project, rumpus):
     place = project(SOUND)
     assert rumpus("nightly", "--budget", "1", "--jobs", "1").code == 0
@@ -142,7 +144,7 @@ def begun(program, place):
     raise AssertionError(started.lines)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@sampled("number", [signal.SIGINT, signal.SIGTERM], of=2)
 def test_a_night_that_is_ended_early_says_what_it_has_seen(project, program, number):
     place = project(BROKEN)
     started = begun(program, place)
@@ -155,6 +157,7 @@ def test_a_night_that_is_ended_early_says_what_it_has_seen(project, program, num
     assert told["counts"]["runs"] >= 1
 
 
+@one_in(2)
 def test_a_night_that_is_killed_goes_on(project, program, rumpus):
     place = project(BROKEN)
     started = begun(program, place)
@@ -176,6 +179,7 @@ def test_a_night_that_is_killed_goes_on(project, program, rumpus):
     assert rumpus("nightly", "--resume").code == 2
 
 
+@one_in(2)
 def test_parts_make_a_night(project, rumpus, tmp_path):
     project(BROKEN)
     for part in (0, 1):
@@ -191,6 +195,7 @@ def test_parts_make_a_night(project, rumpus, tmp_path):
     assert rumpus("merge", files[0]).err.count("parts are missing: 1/2") == 1
 
 
+@one_in(2)
 def test_what_a_change_does_not_touch_is_not_run(project, rumpus):
     place = project(SOUND)
 
@@ -256,6 +261,7 @@ def test_a_project_that_names_nothing_is_told_what_to_do(tmp_path, monkeypatch, 
     assert "enter your recipe in pyproject.toml" in answer.err
 
 
+@one_in(2)
 def test_a_recipe_that_cannot_be_imported_is_trouble_and_the_night_says_so(project, rumpus):
     place = project("import nothing_of_that_name\n")
     answer = rumpus("nightly", "--budget", "20", "--jobs", "2")

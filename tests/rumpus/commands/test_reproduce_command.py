@@ -7,6 +7,7 @@ from rumpus.campaigns import reproducing, shrinking
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.command_line import main
 from tests.rumpus.campaigns.conftest import deadlocked
+from tests.sampling import one_in
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def test_a_reproduced_failure_becomes_a_case_that_shows_it(
     assert "reproduced" in capsys.readouterr().out
 
 
+@one_in(2)
 def test_a_failure_that_is_not_seen_again_is_said_and_left_open(failed_run, monkeypatch, capsys):
     def sound(lifted):
         while True:

@@ -7,8 +7,10 @@ from rumpus.campaigns.case import load_case
 from rumpus.command_line import main
 from rumpus.commands import shrink_command
 from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.sampling import one_in
 
 
+@one_in(2)
 def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shrinking, "PASSES", shrinking.PASSES[:1])  # the others take long
     monkeypatch.setattr(shrink_command, "PLAIN_PERIOD_S", 0.0)

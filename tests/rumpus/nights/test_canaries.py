@@ -14,6 +14,7 @@ from rumpus.workloads.own.references import referred
 from rumpus.workloads.registry import WORKLOADS
 from tests.distribution import ROOT
 from tests.rumpus.nights.made import canary_of, on, outcome_of, seen_of
+from tests.sampling import sampled
 
 GRANT = seen_of("double-grant")
 
@@ -70,13 +71,14 @@ def place(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize(
+@sampled(
     "reference",
     [
         "warehouse.lock:AisleLock",
         "night_canary_locks:WithMethod",
         "night_canary_locks:WithProperty",
     ],
+    of=3,
 )
 def test_a_mistake_put_into_an_own_lock_is_found_by_a_run(place, reference):
     canary = own_canary(on(reference), place)

@@ -8,6 +8,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.runs.client_library import find_kazoo
 from rumpus.usage_error import UsageError
 from tests.copied_kazoo import copied_kazoo, wheel
+from tests.sampling import one_in
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +77,7 @@ def test_a_version_is_installed_once_with_what_it_needs(find, said, index, cache
     assert left_in(cache) == ["2.99.1"]
 
 
+@one_in(2)
 @pytest.mark.usefixtures("index")
 def test_two_runs_that_install_at_once_do_not_disturb_each_other(find, cache):
     with ThreadPoolExecutor() as pool:

@@ -180,7 +180,7 @@ def test_it_listens_on_the_loopback_only_and_its_port_is_free_afterwards(zk):
 
 
 def test_who_does_not_know_the_token_can_do_nothing(zk):
-    with zk.control() as address:
+    with rumpus.control_server(zk) as address:
         root, _, token = address.rpartition("/")
         for base in (root, f"{root}/{token[:-1]}", f"{root}/{token}x", f"{root}/"):
             for body in (None, b'{"node": "n1"}'):

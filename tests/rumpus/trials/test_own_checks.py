@@ -13,6 +13,7 @@ from rumpus.results.fingerprint import Fingerprint
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.checks import is_own, of_history, promised
 from tests.rumpus.trials import limits
+from tests.sampling import sampled
 
 SHORT = {"clients": 4, "time_limit": 1.0, "session_timeout": 1.0, "nemesis": []}
 
@@ -25,7 +26,7 @@ def kinds(anomalies):
     return {anomaly.kind for anomaly in anomalies}
 
 
-@pytest.mark.parametrize("workload", [limits.Limits, limits.DeclaredLimits, limits.StaleLimits])
+@sampled("workload", [limits.Limits, limits.DeclaredLimits, limits.StaleLimits], of=3)
 def test_an_anomaly_of_its_own_check_is_a_violation(workload, tmp_path):
     """Whatever its kind is, and whether or not it is declared."""
     result = trial(workload, "limits-nothing", tmp_path)
@@ -39,7 +40,7 @@ def test_a_declared_kind_is_told_with_its_meaning(tmp_path):
     assert "(more were inside than may be)" in str(result)
 
 
-@pytest.mark.parametrize("workload", [limits.HazardousLimits, limits.StaleHazards])
+@sampled("workload", [limits.HazardousLimits, limits.StaleHazards], of=2)
 def test_a_declared_hazard_is_none(workload, tmp_path):
     result = trial(workload, "limits-nothing", tmp_path)
     assert result.outcome == "valid", str(result)
@@ -47,7 +48,7 @@ def test_a_declared_hazard_is_none(workload, tmp_path):
     assert f"hazard, not promised: {kind}: " in str(result)
 
 
-@pytest.mark.parametrize("recipe", ["limits-nothing", limits.LimitsNothing])
+@sampled("recipe", ["limits-nothing", limits.LimitsNothing], of=2)
 def test_a_declared_hazard_that_is_promised_is_a_violation(recipe, tmp_path):
     result = trial(limits.HazardousLimits, recipe, tmp_path, promises=["over-limit"])
     assert result.outcome == "violation", str(result)

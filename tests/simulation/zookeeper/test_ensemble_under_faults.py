@@ -2,9 +2,8 @@
 
 from random import Random
 
-import pytest
-
 from rumpus.conformance import operations as op
+from tests.sampling import sampled
 from tests.simulation.zookeeper.conversation import in_trouble
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World
 
@@ -62,7 +61,7 @@ def run(seed):
     return talks, world
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@sampled("seed", range(SEEDS), of=5)
 def test_what_was_acknowledged_is_everywhere_and_all_servers_agree(seed):
     talks, world = run(seed)
     for node in world.nodes:

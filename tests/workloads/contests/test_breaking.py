@@ -17,6 +17,7 @@ from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock, 
 from rumpus.workloads.contests.breaking import BREAKING, HANG_S, QUICK
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import Ending, dry_run, imperfect, perfect
+from tests.sampling import sampled
 
 SECOND = 1_000_000_000
 NODE = "/rumpus/breaking/x-contender-0000000001"
@@ -208,7 +209,7 @@ def test_without_the_servers_logs_nobody_can_tell():
     assert BREAKING.judge(evidence).valid == "unknown"
 
 
-@pytest.mark.parametrize("recipe", ["blacklist", "by-identity", "service-blacklist"])
+@sampled("recipe", ["blacklist", "by-identity", "service-blacklist"], of=3)
 def test_sound_recipes_in_the_simulation(simulate, recipe):
     _, _, verdict = simulate(3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0)
     assert verdict.outcome == "valid", verdict.reasons

@@ -23,6 +23,7 @@ from rumpus.workloads.contests.lock import LOCK, WORDS
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import Ending, dry_run
+from tests.sampling import sampled
 
 PATH = "/rumpus/lock"
 CLOCK = WallClock([(0, 0)])
@@ -290,7 +291,7 @@ def found(verdict):
     return {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("recipe", "seconds", "kinds_of_fault", "expected"),
     [
         ("countdown", 8.0, ["client-pause"], "stale-belief"),
@@ -299,13 +300,14 @@ def found(verdict):
         ("verified-by-path", 3.0, [], "stale-sequencer"),
         ("kazoo-lease", 8.0, [], "split-brain"),
     ],
+    of=5,
 )
 def test_each_mistake_is_caught(simulate, recipe, seconds, kinds_of_fault, expected):
     _, _, verdict = simulate(1, recipe=recipe, seconds=seconds, kinds=kinds_of_fault)
     assert expected in found(verdict)
 
 
-@pytest.mark.parametrize("recipe", ["validity", "fenced", "lock-delay"])
+@sampled("recipe", ["validity", "fenced", "lock-delay"], of=3)
 def test_the_same_runs_with_the_sound_recipes_are_clean(simulate, recipe):
     _, _, verdict = simulate(1, recipe=recipe, seconds=8.0, kinds=["client-pause"])
     assert found(verdict) == set()

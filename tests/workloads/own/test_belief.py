@@ -8,6 +8,7 @@ from kazoo.protocol.states import KeeperState
 import rumpus
 from rumpus.recipes.promises import Promises
 from rumpus.workloads.own.own_lock import OwnLock
+from tests.sampling import sampled
 from tests.workloads.own import restarting_locks as recipes
 
 CALM = {"seeds": 1, "clients": 3, "time_limit": 2.0, "session_timeout": 1.0, "nemesis": []}
@@ -21,12 +22,13 @@ def kinds(anomalies):
     return {anomaly.kind for anomaly in anomalies}
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("family", "recipe"),
     [
         ("lock", recipes.RestartingQueuer),
         ("election", recipes.RestartingRunningElection),
     ],
+    of=2,
 )
 def test_a_recipe_may_restart_its_client_before_it_wins(family, recipe, tmp_path):
     result = trial(family, recipe, tmp_path, promises=["belief", "fifo"], time_limit=4.0)
@@ -34,7 +36,7 @@ def test_a_recipe_may_restart_its_client_before_it_wins(family, recipe, tmp_path
     assert not kinds(result.hazards) & {"unbelieving-holder", "unaware-holder"}
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("family", "recipe"),
     [
         ("lock", recipes.KeepingQueuer),
@@ -42,6 +44,7 @@ def test_a_recipe_may_restart_its_client_before_it_wins(family, recipe, tmp_path
         ("election", recipes.KeepingRunningElection),
         ("read-write", recipes.KeepingReadWrite),
     ],
+    of=2,
 )
 def test_what_a_former_session_won_is_not_held_in_the_next(family, recipe, tmp_path):
     result = trial(family, recipe, tmp_path)

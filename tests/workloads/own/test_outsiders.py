@@ -1,8 +1,5 @@
 """Recipes in plain kazoo code, as somebody writes them who knows nothing of rumpus, on trial."""
 
-import os
-
-import pytest
 from kazoo.recipe import barrier, counter, election, lock, partitioner, party, queue
 
 import rumpus
@@ -28,6 +25,7 @@ from rumpus.recipes.znodes.register import LocalRegister
 from rumpus.recipes.znodes.sequence import SequentialNodes
 from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.workloads.registry import WORKLOADS
+from tests.sampling import sampled
 from tests.workloads.own import outsiders
 
 BUSY = {"seeds": 1, "time_limit": 3.0, "session_timeout": 1.0, "nemesis": ["client-pause"]}
@@ -132,10 +130,6 @@ FLAWED_OF_KAZOO = [
 ]
 
 
-PART = 1 if "RUMPUS_FULL_CHECKS" in os.environ else 5
-"""One recipe of so many is performed; all in ``make test-full`` and every night."""
-
-
 def trial(family, recipe, runs, **options):
     return rumpus.run(family, recipe, runs=runs, **{"clients": 3, **BUSY, **options})
 
@@ -145,14 +139,14 @@ def test_every_family_has_a_sound_recipe_and_a_wrong_one():
     assert {family for family, *_ in WRONG} == set(WORKLOADS)
 
 
-@pytest.mark.parametrize(("family", "recipe", "options"), SOUND[::PART])
+@sampled(("family", "recipe", "options"), SOUND, of=5)
 def test_a_sound_recipe_of_somebody_else_is_valid(family, recipe, options, tmp_path):
     result = trial(family, recipe, tmp_path, **options)
     assert result.outcome == "valid", str(result)
     assert "unexpected-error" not in {anomaly.kind for anomaly in result.hazards}
 
 
-@pytest.mark.parametrize(("family", "recipe", "anomaly"), WRONG[1::PART])
+@sampled(("family", "recipe", "anomaly"), WRONG, of=7)
 def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, tmp_path):
     clients = 5 if family in ("breaking", "chubby", "failover", "watch") else 3
     seconds = 8.0 if family == "chubby" else 2.0
@@ -162,7 +156,7 @@ def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, t
     assert anomaly in {each.kind for each in result.anomalies}
 
 
-@pytest.mark.parametrize(("family", "recipe"), FLAWED_OF_KAZOO[2::PART])
+@sampled(("family", "recipe"), FLAWED_OF_KAZOO, of=7)
 def test_kazoos_own_classes_run_directly(family, recipe, tmp_path):
     """Their flaws (docs/track-record) may show; a call that they do not have must not."""
     result = trial(family, recipe, tmp_path, time_limit=2.0)

@@ -21,6 +21,7 @@ from rumpus.workloads.queues.queue import MOST_TRIES, VIGIL_END_S, VIGIL_SHARE
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
 from tests.harness.generators.dry_run import Ending, dry_run, imperfect, perfect
+from tests.sampling import sampled
 
 
 class Queue(Recorded):
@@ -340,7 +341,7 @@ def test_a_sound_queue_is_valid_whatever_breaks(simulate):
     assert (verdict.outcome, verdict.reasons) == ("valid", [])
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("workload", "recipe"),
     [
         ("queue", "get-then-delete"),
@@ -348,6 +349,7 @@ def test_a_sound_queue_is_valid_whatever_breaks(simulate):
         ("priority-queue", "cached-list"),
         ("priority-queue", "text-priority"),
     ],
+    of=4,
 )
 def test_some_mistakes_need_no_faults_to_be_seen(simulate, workload, recipe):
     verdict = judged(simulate, recipe, 1, workload=workload, seconds=19.0, faults=())

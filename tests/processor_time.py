@@ -1,0 +1,49 @@
+"""What a run of the tests costs: processor time in all, and the files that took most of it.
+
+It is printed and never asserted: a busy machine must not fail a test. Whoever sees the sum near the
+budget takes time out of what costs most (tests/sampling.py), before there is more.
+"""
+
+import resource
+from collections import Counter
+
+import pytest
+
+BUDGET = 14.0
+"""Minutes of processor time that all of ``make test`` may take: 8 minutes of two cores."""
+
+
+def used():
+    """Seconds of processor time of this process and of all its children that have ended."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+
+class ProcessorTime:
+    """Each report of a test carries what was used since the one before; the sums are printed."""
+
+    def __init__(self):
+        self._last = used()
+        self._by_file = Counter()
+
+    def pytest_runtestloop(self):
+        self._last = used()  # what was collected belongs to no test
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        now = used()
+        report.processor, self._last = now - self._last, now
+        return report
+
+    def pytest_runtest_logreport(self, report):
+        self._by_file[report.nodeid.partition("::")[0]] += report.processor
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if not self._by_file:
+            return
+        most = [f"{file} {seconds:.0f} s" for file, seconds in self._by_file.most_common(5)]
+        terminalreporter.write_line(
+            f"processor time: {used() / 60:.1f} minutes, without servers in Docker"
+            f" (budget of the whole suite: {BUDGET:.0f}); most of it: {', '.join(most)}"
+        )
