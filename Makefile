@@ -6,16 +6,38 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full torture lint format bench docs report-picture dist clean
+.PHONY: setup run test test-full torture lint format bench docs report-picture dist lock clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
 
-# The project and its tools in their pinned versions.
-$(VENV)/ready: pyproject.toml constraints.txt $(wildcard checker/linearizability/windowed_search_c/*)
+# What the index serves is installed only if it is, to the byte, what the lock names. Nothing is
+# resolved, and nothing that is built fetches tools of its own.
+INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
+LOCKED := $(INSTALL) --require-hashes --requirement
+
+# The project and its tools in their locked versions; first what builds them.
+$(VENV)/ready: pyproject.toml requirements.lock $(wildcard checker/linearizability/windowed_search_c/*)
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock > $(VENV)/builder.lock
+	$(LOCKED) $(VENV)/builder.lock
+	$(LOCKED) requirements.lock
+	$(INSTALL) --editable .
 	@touch $@
+
+# The locks anew, from pyproject.toml. Versions stay where they fit; LOCK_FLAGS=--upgrade takes the
+# newest, LOCK_FLAGS="--upgrade-package numpy" that of one package.
+COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links
+
+lock: $(VENV)/ready
+	$(LOCKED) requirements-release.lock
+	$(COMPILE) --extra dev --output-file requirements.lock $(LOCK_FLAGS) > /dev/null
+	$(COMPILE) --extra release --constraint requirements.lock \
+		--output-file requirements-release.lock $(LOCK_FLAGS) > /dev/null
+	$(LOCKED) requirements.lock
+	$(LOCKED) requirements-release.lock
+	$(BIN)/python -m docs.generators.licences_page
 
 run: setup
 	$(BIN)/rumpus run $(RUN_FLAGS)
@@ -74,10 +96,11 @@ report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
 	$(BIN)/python -m docs.generators.case_picture docs/images/finding-16.png
 
-# What an index takes, in dist/. DIST_FLAGS="--home https://..." says where the repository can be read.
+# What an index takes, in dist/, with a bill of materials. DIST_FLAGS="--home https://..." says where the repository can be read.
 dist: $(VENV)/ready
-	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[release]'
+	$(LOCKED) requirements-release.lock
 	$(BIN)/python .ci/distributions.py $(DIST_FLAGS)
+	$(BIN)/python -m docs.generators.bill_of_materials dist
 
 clean: $(VENV)/ready
 	$(BIN)/rumpus clean

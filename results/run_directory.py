@@ -26,9 +26,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from rumpus.checker.history import History
 from rumpus.results.atomic_file import link_atomically, write_atomically
 from rumpus.results.history_file import HistoryWriter, read_history
+from rumpus.results.home_paths import without_home
 from rumpus.results.likelihood_file import read_likelihood
 from rumpus.results.record import RunRecord, read_record, write_record
 from rumpus.results.record_values import check_records
@@ -145,6 +148,8 @@ class RunDirectory:
     ) -> None:
         """Write ``results.json``, ``junit.xml``, ``summary.md`` and ``report.html``.
 
+        They may be shown to others: the path of a run in the user's home begins with ``~`` there.
+
         Raises:
             StoreError: one of them cannot be written.
             UnreadableRun: ``likelihood.json`` is there and malformed.
@@ -156,6 +161,7 @@ class RunDirectory:
         from rumpus.results.reports.summary import summary  # noqa: PLC0415
 
         history = timeline.history
+        results = replace(results, run=without_home(results.run))
         write_atomically(self.results, results.to_json())
         write_atomically(self.junit, junit(record, history, verdict))
         write_atomically(self.summary, summary(record, history, verdict, results))

@@ -20,8 +20,11 @@ from rumpus.results.untrusted_file import read_regular
 
 SEAL = "seal.json"
 FORMAT_VERSION = 1
+SIGNATURE = "seal.json.sig"
+"""The signature of the seal, if there is one (``results.signed_seal``)."""
+
 MADE_OF_IT = frozenset(
-    {SEAL, "results.json", "report.html", "junit.xml", "summary.md", "likelihood.json"}
+    {SEAL, SIGNATURE, "results.json", "report.html", "junit.xml", "summary.md", "likelihood.json"}
 )
 """Files that are made from the evidence, or from other runs of the same plan."""
 
@@ -68,15 +71,34 @@ def seal(directory: Path) -> None:
 def changes(directory: Path) -> list[str] | None:
     """What has changed since the run was sealed, in words; None if it has no seal.
 
+    Raises:
+        UnreadableRun: the seal is malformed.
+    """
+    document = read_seal(directory)
+    return None if document is None else changes_since(directory, document)
+
+
+def read_seal(directory: Path) -> bytes | None:
+    """The content of a run's seal; None if it has none.
+
+    Raises:
+        UnreadableRun: it cannot be read.
+    """
+    path = directory / SEAL
+    if not path.exists() and not path.is_symlink():
+        return None
+    return read_regular(path, "read the run's seal", _LARGEST_SEAL)
+
+
+def changes_since(directory: Path, document: bytes) -> list[str]:
+    """What has changed since a seal with this content was made, in words.
+
     A file whose size differs is not read, however large it is now.
 
     Raises:
         UnreadableRun: the seal is malformed.
     """
     path = directory / SEAL
-    if not path.exists() and not path.is_symlink():
-        return None
-    document = read_regular(path, "read the run's seal", _LARGEST_SEAL)
     try:
         sealed = msgspec.json.decode(document, type=_Seal)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

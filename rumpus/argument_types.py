@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from rumpus.option_values import LONGEST_S, SHORTEST_S, Seconds, Text, Whole
+from rumpus.option_values import LONGEST_S, SHORTEST_S, Seconds, Text, Whole, at_home
 
 T = TypeVar("T")
 
@@ -81,7 +81,11 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
 def add_path(parser: argparse.ArgumentParser) -> None:
     """The argument that names the run or the history to read."""
     words = "directory of a run (runs/latest, for example), or a history"
-    parser.add_argument("path", type=Path, metavar="RUN_OR_HISTORY", help=words)
+    parser.add_argument("path", type=_path, metavar="RUN_OR_HISTORY", help=words)
+
+
+def _path(text: str) -> Path:
+    return at_home(Path(text))
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:

@@ -37,6 +37,7 @@ def check_model(arguments: argparse.Namespace) -> int:
     for option in ("workload", "recipe"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} cannot be given with --model")
+    refuse_signatures(arguments)
     entry = chosen_model(arguments.model)
     initial = initial_value(arguments.initial)
     began = time.monotonic()
@@ -119,6 +120,17 @@ def refuse_without_model(path: Path, name: str) -> None:
     """
     remedy = which_model(read_table(path, name))
     raise UsageError(f"{path}: a history in the format {name} is judged by a model; {remedy}")
+
+
+def refuse_signatures(arguments: argparse.Namespace) -> None:
+    """Refuse what is asked of a run's signature where only a history is judged.
+
+    Raises:
+        UsageError: such an option is given.
+    """
+    for option in ("sign", "require"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} is for a run's directory: a history alone has no seal")
 
 
 def _print(console: Console, document: DecisionDocument) -> None:

@@ -27,6 +27,7 @@ from rumpus.option_values import LONGEST_S
 
 def _run(parser: argparse.ArgumentParser) -> None:
     importlib.import_module("rumpus.runs.run_arguments").add_run_options(parser)
+    _add_sign(parser)
 
 
 def _explore(parser: argparse.ArgumentParser) -> None:
@@ -231,6 +232,14 @@ def _check(parser: argparse.ArgumentParser) -> None:
         "files are true"
     )
     parser.add_argument("--perform", action="store_true", help=words)
+    _add_sign(parser)
+    words = (
+        "refuse the run (2) unless it is, unchanged, what the holder of this public key has "
+        "signed; several times: of any of these keys"
+    )
+    parser.add_argument(
+        "--require", type=Path, action="append", default=[], metavar="PUBLIC_KEY", help=words
+    )
     add_trust(parser)
     add_json(parser)
 
@@ -377,6 +386,12 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=words)
+
+
+def _add_sign(parser: argparse.ArgumentParser) -> None:
+    """The option that vouches for a run. No setting of a run: a file must not make anybody sign."""
+    words = "sign the run's seal with this private ed25519 key, in PEM or OpenSSH's format"
+    parser.add_argument("--sign", type=Path, metavar="KEY", help=words)
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:

@@ -156,9 +156,15 @@ class Flag(Values[bool]):
 
 @dataclass(frozen=True)
 class Text(Values[str]):
-    """Any text; ``blank``: whether it may be blank."""
+    """Any text.
+
+    Attributes:
+        blank: whether it may be blank.
+        home: whether ``~`` at its beginning is the user's home.
+    """
 
     blank: bool = False
+    home: bool = False
 
     @property
     def described(self) -> str:
@@ -171,7 +177,7 @@ class Text(Values[str]):
             raise WrongValue(f"{value!r} is no text")
         if not self.blank and not str(value).strip():
             raise WrongValue("it is empty")
-        return str(value)
+        return str(at_home(Path(value))) if self.home and str(value).startswith("~") else str(value)
 
 
 @dataclass(frozen=True)
@@ -200,6 +206,14 @@ class Names(Values[list[str]]):
         raise WrongValue(f"{value!r} is not a list of names")
 
 
+def at_home(path: Path) -> Path:
+    """A path, with the user's home in place of ``~`` at its beginning.
+
+    What a run leaves behind has such paths, and a shell does not replace what is quoted.
+    """
+    return path.expanduser() if path.parts[:1] == ("~",) else path
+
+
 @dataclass(frozen=True)
 class File(Values[Path]):
     """A file or a directory, which need not exist."""
@@ -215,7 +229,7 @@ class File(Values[Path]):
         """The path."""
         if not isinstance(value, str | Path) or not str(value):
             raise WrongValue(f"{value!r} is no path")
-        return Path(value)
+        return at_home(Path(value))
 
 
 @dataclass(frozen=True)

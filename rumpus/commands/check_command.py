@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.check_model import refuse_without_model
+from rumpus.check_model import refuse_signatures, refuse_without_model
 from rumpus.checker.verdict import Verdict
 from rumpus.consoles import notices, print_json
 from rumpus.project_names import names_here
@@ -16,10 +16,11 @@ from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, open_run
 from rumpus.results.seal import SEAL
+from rumpus.results.signed_seal import public_key, require, signing_key
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import collector_at_rest, weigh_doubt
 from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
-from rumpus.runs.run_report import report
+from rumpus.runs.run_report import print_signing, report
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.references import is_reference
@@ -39,10 +40,13 @@ def check_command(arguments: argparse.Namespace) -> int:
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:
+        if arguments.require:
+            require(run.path, [public_key(each) for each in arguments.require])
         _refuse_without_description(run)
         return _check_run(run, arguments, console)
     if arguments.perform:
         raise UsageError(f"{arguments.path}: a history alone cannot be performed again")
+    refuse_signatures(arguments)
     _refuse_strangers(run, arguments.format)
     with collector_at_rest():
         names = names_here()
@@ -65,7 +69,8 @@ def check_command(arguments: argparse.Namespace) -> int:
 
 
 def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Console) -> int:
-    """Judge a run, after performing it again if that is asked for."""
+    """Judge a run, after performing it again if that is asked for; sign it likewise."""
+    key = None if arguments.sign is None else signing_key(arguments.sign)
     workload = _own_workload(run, arguments)
     own, promises = _own_code(run, arguments)
     again = None
@@ -89,7 +94,11 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
         workload=workload or own,
         promises=promises,
         weigh=weigh,
+        key=key if again is None or again.same else None,
     )
+    print_signing(run, console)
+    if key is not None and again is not None and not again.same:
+        console.print(Text("not signed, since it was another run", style="yellow"))
     if again is None and run.read_record().ensemble == "sim":
         words = (
             "evidence:   the run's own files, not performed again (--perform does that, and says "

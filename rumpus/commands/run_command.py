@@ -6,10 +6,11 @@ from dataclasses import replace
 from rumpus.consoles import notices
 from rumpus.interruption import Interruption
 from rumpus.project_names import names_here
+from rumpus.results.signed_seal import signing_key
 from rumpus.runs.performing import PreparedRun
 from rumpus.runs.progress import ProgressDisplay
 from rumpus.runs.run_arguments import given_options
-from rumpus.runs.run_report import report
+from rumpus.runs.run_report import print_signing, report
 from rumpus.runs.run_settings import RunSettings, command_line
 from rumpus.trust import trust_code
 
@@ -19,8 +20,10 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
+        UnreadableRun: the key to sign with cannot be read.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
+    key = None if arguments.sign is None else signing_key(arguments.sign)
     console = notices()
     display = ProgressDisplay(console)
     given = {"argv": arguments.argv, **given_options(arguments)}
@@ -30,7 +33,8 @@ def run_command(arguments: argparse.Namespace) -> int:
     for warning in names.warnings:
         display.step(f"warning: {warning}")
     settings = names.settings_of(given)
-    if settings != RunSettings(**given):  # the project's names or defaults: the command tells them
+    # The command tells the project's names and defaults; and who signs is no part of the run.
+    if key is not None or settings != RunSettings(**given):
         settings = replace(settings, argv=command_line(settings)[1:])
     run = PreparedRun(settings, display.step)
     trust_code(settings, display.step)
@@ -38,11 +42,15 @@ def run_command(arguments: argparse.Namespace) -> int:
     with interruption.listening(display.step):
         directory = run.perform(interrupted=interruption.requested, following=display.following)
         display.step("checking")
-        return report(
+        code = report(
             directory,
             console,
             as_json=arguments.json,
             workload=run.workload,
             promises=run.promises,
             interrupted=interruption.requested,
+            key=key,
         )
+    if key is not None:
+        print_signing(directory, console)
+    return code

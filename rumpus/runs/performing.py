@@ -36,6 +36,7 @@ from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_o
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.results.home_paths import hide_home, without_home
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
@@ -221,7 +222,7 @@ class PreparedRun:
             run=self._id,
             rumpus=__version__,
             started=datetime.now(UTC),
-            argv=["rumpus", *settings.argv],
+            argv=["rumpus", *map(without_home, settings.argv)],
             workload=settings.workload,
             recipe=self._name,
             promises=self._recipe.promises,
@@ -283,16 +284,21 @@ class PreparedRun:
 def _recorded(settings: RunSettings) -> dict[str, Any]:
     """The options of a run that were given and are no fields of its record."""
     apart = {*RunRecord.__struct_fields__, "runs"}  # a run may be moved
-    return {
+    given = {
         option.name: getattr(settings, option.name)
         for option in OPTIONS.values()
         if option.name not in apart and option.is_given(settings)
+    }
+    return {
+        name: without_home(value) if isinstance(value, str) else value
+        for name, value in given.items()
     }
 
 
 def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
     """Seal the run's files. If that fails the run is judged all the same: it may be a violation."""
     try:
+        hide_home(directory.clients)  # before, as the logs are sealed, too
         directory.seal()
     except StoreError as error:
         say(f"the run cannot be sealed: {error}")
@@ -479,11 +485,19 @@ def _server_mutant(name: str | None) -> ServerMutant | None:
     return SERVER_MUTANTS[name]
 
 
+class _Formatter(logging.Formatter):
+    """Writes records, and the traces in them, without the path of the user's home."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as text."""
+        return without_home(super().format(record))
+
+
 @contextlib.contextmanager
 def _logging_to(directory: RunDirectory) -> Iterator[None]:
     """Let everything that is logged in the block go to the run's log, too."""
     handler = logging.FileHandler(directory.harness_log)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    handler.setFormatter(_Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     root = logging.getLogger()
     level = root.level
     root.addHandler(handler)

@@ -268,7 +268,7 @@ class RunOptions:
             words="kazoo that the clients run with: a version, which pip installs once into a "
             "cache, or a directory: a checkout, or one with the package kazoo in it",
             usual="the installed one",
-            values=Text(),
+            values=Text(home=True),
             metavar="VERSION|PATH",
             needs={"zookeeper": "", "python": ""},
         ),

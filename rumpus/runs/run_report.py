@@ -7,10 +7,13 @@ from rich.text import Text
 
 from rumpus.checker.verdict import Verdict
 from rumpus.consoles import print_json, shown
+from rumpus.exit_codes import VIOLATION
 from rumpus.recipes.promises import Promises
+from rumpus.results.escapes import escaped
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
+from rumpus.results.signed_seal import SigningKey, sign, signing_of
 from rumpus.results.store_error import StoreError
 from rumpus.runs.judging import collector_at_rest, judge_run, weigh_interruption
 from rumpus.workloads.framework.workload import Workload
@@ -25,6 +28,7 @@ def report(
     promises: Promises | None = None,
     interrupted: Callable[[], bool] = lambda: False,
     weigh: Callable[[Verdict], None] = lambda _: None,
+    key: SigningKey | None = None,
 ) -> int:
     """Judge a run from disk, write its results and print them; the exit code.
 
@@ -38,13 +42,27 @@ def report(
         promises: what its recipe promises, if it is one of another repository.
         interrupted: whether the run has been interrupted by now.
         weigh: changes the verdict by what else is known of the run.
+        key: what the run's seal is signed with, at the end: an interruption makes the seal again.
 
     Raises:
-        UnreadableRun: something is missing or malformed.
-        StoreError: the results cannot be written; the verdict has been printed.
+        UnreadableRun: something is missing or malformed, or the run cannot be signed.
+        StoreError: the results or the signature cannot be written; the verdict has been printed.
     """
     with collector_at_rest():
-        return _report(directory, console, as_json, (workload, promises), interrupted, weigh)
+        code = _report(directory, console, as_json, (workload, promises), interrupted, weigh)
+    if key is not None:
+        try:
+            sign(directory.path, key)
+        except StoreError as error:
+            _refuse(error, console, violation=code == VIOLATION)
+    return code
+
+
+def print_signing(directory: RunDirectory, console: Console) -> None:
+    """Print who has signed a run's seal."""
+    signing = signing_of(directory.path)
+    style = "yellow" if signing.doubtful else ""
+    console.print(Text(f"signed by:  {escaped(signing.words)}", style), soft_wrap=True)
 
 
 def _report(
@@ -70,9 +88,14 @@ def _report(
         unstored = error
     print_verdict(console, record, timeline.history, verdict, results, shown(directory.report))
     if unstored is not None:
-        if verdict.outcome != "violation":
-            raise unstored
-        console.print(Text(f"rumpus: {unstored}", style="red"), soft_wrap=True)
+        _refuse(unstored, console, violation=verdict.outcome == "violation")
     if as_json:
         print_json(results.to_json())
     return verdict.exit_code
+
+
+def _refuse(error: StoreError, console: Console, *, violation: bool) -> None:
+    """Raise an error, or only print it: a violation sets the exit code whatever else fails."""
+    if not violation:
+        raise error
+    console.print(Text(f"rumpus: {error}", style="red"), soft_wrap=True)

@@ -23,13 +23,13 @@ from tests.checker.recorded import Recorded
     ],
 )
 def test_of_two_versions_promises_the_weaker_one_counts(told, kept):
-    promises, (doubt,) = laying_out._held_to(LOCK, "fair", replace(FairLock.promises, **told))
+    promises, (doubt,) = laying_out._held_to(LOCK, "fair", replace(FairLock.promises, **told), None)
     assert promises == replace(FairLock.promises, **kept)
     assert doubt.name == "promises"
 
 
 def test_the_promises_of_this_version_leave_no_doubt():
-    assert laying_out._held_to(LOCK, "fair", FairLock.promises) == (FairLock.promises, [])
+    assert laying_out._held_to(LOCK, "fair", FairLock.promises, None) == (FairLock.promises, [])
 
 
 def test_a_catalogue_of_plain_classes_is_of_sound_recipes(monkeypatch):
