@@ -7,7 +7,7 @@ Volumes are removed with their containers, unless somebody else has removed the 
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from docker.models.networks import Network
 from docker.models.volumes import Volume
+
+from rumpus.harness.docker.engine import refusals
 
 RUN_LABEL = "rumpus.run"
 OWNER_LABEL = "rumpus.owner"
@@ -99,6 +101,23 @@ def remove_leftovers(leftovers: Iterable[RunLeftovers]) -> None:
         for volume in found.volumes:
             with suppress(NotFound):
                 volume.remove()
+
+
+def remove_dead_runs(client: DockerClient, say: Callable[[str], None]) -> None:
+    """Remove what runs have left whose control process has ended.
+
+    Args:
+        client: the engine.
+        say: told what is removed.
+
+    Raises:
+        EnvironmentRefusal: the engine could not remove something.
+    """
+    with refusals("removing what killed runs left"):
+        leftovers = find_leftovers(client)
+        if leftovers:
+            say(f"removing what is left of {'; '.join(map(str, leftovers))}")
+            remove_leftovers(leftovers)
 
 
 def remove_run(client: DockerClient, run_id: str) -> None:
