@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -21,6 +20,8 @@ from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import ENVIRONMENT, campaign_exit_code, ending
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.scratch import scratch
 from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.results.escapes import escaped
@@ -309,10 +310,12 @@ class _Runs:
         """Perform one run; its result. A run that `end` stopped has a signal's exit code."""
         command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
         try:
-            with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
-                return self._perform([*command, "--runs", directory, "--json"])
+            with scratch("mutants") as directory:
+                return self._perform([*command, "--runs", str(directory), "--json"])
+        except EnvironmentRefusal as refusal:
+            return Told(ENVIRONMENT, words=str(refusal))
         except OSError as error:
-            return Told(ENVIRONMENT, words=f"no process or directory for a run: {error}")
+            return Told(ENVIRONMENT, words=f"no process for a run: {error}")
 
     def _perform(self, command: Sequence[str]) -> Told:
         with self._lock:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import msgspec
 from rich.text import Text
@@ -18,6 +17,7 @@ from rich.text import Text
 from rumpus.campaigns.tasks import software
 from rumpus.consoles import Lines, answers, notices, print_document, print_json, shown
 from rumpus.exit_codes import VALID
+from rumpus.harness.scratch import scratch
 from rumpus.live_line import LiveLine
 from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
@@ -228,7 +228,7 @@ def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
     if arguments.budget is not None:
         file = msgspec.structs.replace(file, budget=arguments.budget)
     with contextlib.ExitStack() as stack:
-        place = Path(stack.enter_context(TemporaryDirectory(prefix="rumpus-")))
+        place = stack.enter_context(scratch("nightly"))
         path = arguments.store
         if not path.exists():
             path = place / "nights.sqlite"

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from rumpus.harness.run import Status
+from rumpus.harness.scratch import scratch
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.run_directory import RunDirectory
@@ -54,8 +53,8 @@ def judged_run(
         KeyboardInterrupt: Ctrl-C; the run is brought to its end before, and nothing is left of it.
     """
     interruption = Interruption()
-    with interruption.passed_on(), TemporaryDirectory(prefix="rumpus-") as place:
-        prepared = PreparedRun(replace(settings, runs=Path(place)), say, plan=plan)
+    with interruption.passed_on(), scratch("run") as place:
+        prepared = PreparedRun(replace(settings, runs=place), say, plan=plan)
         with interruption.listening(say):
             directory = prepared.perform(
                 interrupted=interruption.requested, following=FOLLOWING.get()

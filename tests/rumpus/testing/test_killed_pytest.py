@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import rumpus
-from rumpus.harness.docker.leftovers import OWNER_LABEL, RUN_LABEL, owner
+from rumpus.harness.docker.leftovers import OWNER_LABEL, RUN_LABEL
+from rumpus.harness.owners import Owner
 
 pytestmark = pytest.mark.docker
 
@@ -61,7 +62,7 @@ def own_pytest(tmp_path, eventually):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_servers_end_with_a_pytest_that_a_signal_ends(number, own_pytest, on_engine, eventually):
-    name = owner(own_pytest.pid)
+    name = str(Owner.of(own_pytest.pid))
     assert len(on_engine(name)) == 3
     own_pytest.send_signal(number)
     assert own_pytest.wait(60) == -number
@@ -70,7 +71,7 @@ def test_servers_end_with_a_pytest_that_a_signal_ends(number, own_pytest, on_eng
 
 def test_servers_start_after_what_a_killed_run_has_left_is_removed(engine):
     with subprocess.Popen(["sleep", "60"]) as process:
-        who = owner(process.pid)
+        who = str(Owner.of(process.pid))
         process.kill()
     run = f"dead-{uuid.uuid4().hex[:12]}"
     left = engine.networks.create(run, labels={RUN_LABEL: run, OWNER_LABEL: who})

@@ -11,8 +11,8 @@ from rumpus.harness.docker.leftovers import OWNER_LABEL
 
 SCRIPT = """
 import sys, threading, rumpus
-from rumpus.harness.docker.leftovers import owner
-print(owner(), flush=True)
+from rumpus.harness.owners import Owner
+print(Owner.of(), flush=True)
 told = []
 def say(line):
     told.append(line)
