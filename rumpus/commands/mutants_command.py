@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumpus.campaigns.case import Case
+from rumpus.campaigns.case import Case, check_place_of_cases
 from rumpus.campaigns.mutant_cases import SMALL_CROWD, MutantCase, case_path, make_case
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
 from rumpus.campaigns.tasks import processes
@@ -56,9 +56,11 @@ def mutants_command(arguments: argparse.Namespace) -> int:
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
+        StoreError: cases cannot be written.
     """
     mutants = chosen(arguments.family, servers=arguments.servers)
     if arguments.cases is not None:
+        check_place_of_cases(arguments.cases)
         return _make_cases(mutants, arguments)
     runs = _Runs()
 

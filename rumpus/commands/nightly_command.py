@@ -23,6 +23,7 @@ from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
 from rumpus.nights.documents.document import NightDocument, to_json
 from rumpus.nights.documents.notifying import notify
+from rumpus.nights.documents.outputs import OUTPUT
 from rumpus.nights.documents.plan_text import plan_document, plan_lines
 from rumpus.nights.documents.summary import duration, in_text, many
 from rumpus.nights.memory.store import Store
@@ -33,7 +34,7 @@ from rumpus.nights.planning import NightPlan, make_plan, with_notes
 from rumpus.nights.records import NightRow
 from rumpus.nights.revision import revision
 from rumpus.project_names import Names, find_in_working_directory, names_here
-from rumpus.results.atomic_file import link_atomically
+from rumpus.results.atomic_file import check_writable, link_atomically
 from rumpus.results.store_error import StoreError
 from rumpus.runs.shard import shard_of
 from rumpus.usage_error import UsageError
@@ -154,7 +155,10 @@ def _folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError.from_os_error(path, "make the night's directory", error) from error
+        raise StoreError.from_os_error(
+            path, "make the night's directory", error, option=OUTPUT
+        ) from error
+    check_writable(path / "night.json", option=OUTPUT)
     return path
 
 
