@@ -41,7 +41,7 @@ test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
 		tests/docs/test_claims.py tests/docs/test_printed_commands.py \
-		tests/docs/test_tutorial.py tests/docs/test_anomalies_page.py \
+		tests/docs/test_tutorial.py tests/docs/test_anomalies_page.py tests/docs/test_own_pages.py \
 		tests/rumpus/test_other_kazoo.py tests/rumpus/commands/test_run_command.py \
 		tests/rumpus/campaigns/test_kept_cases.py tests/test_wheel.py tests/workloads/own \
 		tests/simulation/differential tests/conformance tests/rumpus/test_other_systems.py \

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -28,6 +30,21 @@ html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
 DOCS: Final = Path(__file__).parent
 ROOT: Final = DOCS.parent
 LINK: Final = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
+GLOSSARY: Final = "reference/glossary"
+EVERYDAY: Final = frozenset(
+    {"case", "frame", "grant", "line", "night", "operation", "process", "unknown", "usage", "watch"}
+)
+"""Terms that pages also use as plain words: these are not linked."""
+
+UNLINKED: Final = (
+    nodes.FixedTextElement,
+    nodes.comment,
+    nodes.literal,
+    nodes.raw,
+    nodes.reference,
+    nodes.title,
+    addnodes.pending_xref,
+)
 _LOGGER: Final = logging.getLogger(__name__)
 
 
@@ -51,6 +68,45 @@ def name_files_of_the_repository(_app: Sphinx, page: str, source: list[str]) -> 
     source[0] = LINK.sub(instead, source[0])
 
 
+def terms() -> dict[str, re.Pattern[str]]:
+    """The glossary's terms, the longest first, with what finds their uses."""
+    _, _, entries = (DOCS / f"{GLOSSARY}.md").read_text("utf-8").partition("{glossary}\n")
+    named = [line for line in entries.splitlines() if line[:1].isalpha()]
+    return {
+        term: re.compile(rf"\b{re.sub('y$', '(y|ie)', term)}(s|es)?\b", re.IGNORECASE)
+        for term in sorted(named, key=len, reverse=True)
+        if term not in EVERYDAY
+    }
+
+
+def link_terms(app: Sphinx, page: nodes.document) -> None:
+    """Link the first use of each term to the glossary, so that the Markdown needs no marks."""
+    if app.env.docname == GLOSSARY:
+        return
+    linked = {each.get("reftarget") for each in page.findall(addnodes.pending_xref)}
+    for term, uses in terms().items():
+        if term in linked:
+            continue
+        for text in page.findall(nodes.Text):
+            if _is_plain(text) and (use := uses.search(text)):
+                link = addnodes.pending_xref(
+                    "", nodes.inline("", use[0]), refdomain="std", reftype="term", reftarget=term
+                )
+                link["refdoc"], link["refexplicit"] = app.env.docname, True
+                around = [nodes.Text(text[: use.start()]), link, nodes.Text(text[use.end() :])]
+                text.parent.replace(text, around)
+                break
+
+
+def _is_plain(node: nodes.Node) -> bool:
+    """Whether a text is neither code nor a heading nor a link."""
+    while (node := node.parent) is not None:
+        if isinstance(node, UNLINKED):
+            return False
+    return True
+
+
 def setup(app: Sphinx) -> None:
-    """Have links to files of the repository replaced before a page is read."""
+    """Have links to files of the repository replaced, and terms linked."""
     app.connect("source-read", name_files_of_the_repository)
+    app.connect("doctree-read", link_terms)

@@ -118,15 +118,16 @@ class Subject:
             found += [each for each in lately if each.how != "written" or each in near]
         return found
 
-    def _likely(self, path: str) -> tuple[bool, bool, int]:
+    def _likely(self, path: str) -> tuple[bool, bool, int, str]:
         """Znodes that stood all the time come first, then those that others made.
 
-        The anomaly's clients may have waited for them.
+        The anomaly's clients may have waited for them. Of znodes alike the order is that of paths:
+        a story must not depend on that of a set.
         """
         changes = self._timeline.znodes[path]
         own = all(each.client in self.named_clients for each in changes)
         stood = any(self._stood(*life) for life in lives(changes))
-        return not stood, own, min(self.distance(each.time) for each in changes)
+        return not stood, own, min(self.distance(each.time) for each in changes), path
 
     def _stood(self, made: Change, gone: Change | None) -> bool:
         """Whether a znode was there from before an anomaly that lasted until it was over."""

@@ -4,7 +4,7 @@ import heapq
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from rumpus.checker.history import History, Operation, session_hex
 from rumpus.checker.servers.server_truth import Ending, ServerTruth
@@ -13,6 +13,9 @@ from rumpus.checker.timeline.clock import WallClock
 SLACK_NS = 1_000_000
 """Servers stamp whole milliseconds: a change happened up to this long after its time."""
 
+
+BY_SERVERS: Final = frozenset({"expired", "reaped", "unlogged"})
+"""How znodes change by what servers do of themselves, and no client asked for."""
 
 _TOUCHING = 4
 """How many operations of one client may touch a millisecond."""
@@ -91,7 +94,7 @@ def changes_of(
         time, client = clock.monotonic(each.time), clients.get(each.session)
         change = each._replace(time=time, client=client)
         open_then: tuple[Operation, ...] = ()
-        if client is not None and each.how not in ("expired", "reaped", "unlogged"):
+        if client is not None and each.how not in BY_SERVERS:
             open_then = tuple(calls.about(client, time, SLACK_NS))
             if len(open_then) == 1:
                 usual[each.how, open_then[0].invoke.f] += 1

@@ -1,7 +1,7 @@
 """Bring all pages up to date that are made from the code and from kept cases.
 
 ``python -m docs.generators`` takes some seconds and performs no runs. Programs that perform some
-have commands of their own: claims, systems, versions, stories of anomalies, pictures.
+have commands of their own: claims, systems, versions, examples of anomalies, pictures.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,13 +21,11 @@ from docs.generators import (
     track_record_page,
 )
 from rumpus.catalogue.index import FILE
-from rumpus.checker.check import all_kinds
 from rumpus.checker.deciders.registry import MODELS
 
 DOCS: Final = Path(__file__).resolve().parents[1]
 
 WHOLE: Final[Mapping[str, Callable[[], str]]] = {
-    "anomalies": lambda: anomalies_page.anomalies_page(all_kinds()),
     "api": api_page.api_page,
     "commands": commands_page.commands_page,
     "models": lambda: models_page.models_page(MODELS),
@@ -39,6 +37,7 @@ def main(docs: Path = DOCS) -> None:
     """Bring the pages in a folder up to date."""
     for name, made in WHOLE.items():
         (docs / "reference" / f"{name}.md").write_text(made(), encoding="utf-8")
+    anomalies_page.main(docs / "reference" / "anomalies")
     fault_tables.main(docs)
     option_tables.main(docs)
     recipe_pages.main(docs / "recipes")

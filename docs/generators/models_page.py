@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from docs.generators.marked_page import table_row
 from rumpus.checker.deciders.decide import ModelEntry
@@ -21,17 +21,14 @@ says why not. FILE is any history in a format of [history-format.md](history-for
 directory or its `history.jsonl`.
 
 - An operation that **failed** never happened. A failure *without an error* is a refusal by the
-  system (a compare-and-set that found another value, a lock that was held). Models that know
-  refusals check them.
+  system (a compare-and-set that found another value), which some models check.
 - An operation of **unknown** outcome may have happened at any time from its call on, or never. It
   never makes a history a violation.
 - An operation that returns at the very time of another's call is concurrent with it.
 - A field `key` in the values names one of several independent objects.
-- *Runs* are the families of recipes whose runs the model judges, in addition to their other checks.
-  Holds of locks and elections are taken from a run by `checker/exclusion/holds_by_model`: a client
-  that lost its session holds no more, although it released nothing.
-- `--initial` is the object's initial value, as JSON, or as text if it is not JSON.
-- `--budget` is how many seconds a search may take (default 60); what is open then is *unknown*.
+
+`--initial` is the object's initial value, as JSON, or as text if it is not JSON. `--budget` is how
+many seconds a search may take (default 60); what is open then is *unknown*.
 
 """
 
@@ -66,30 +63,45 @@ what refusals mean, which parts are independent, and how explanations name opera
 
 def models_page(models: Mapping[str, ModelEntry]) -> str:
     """The page, in Markdown."""
-    return "".join((_HEAD, *_table(models.values()), *_sections(models.values()), _OWN))
+    entries = models.values()
+    return "".join((_HEAD, *_objects(entries), *_table(entries), *_sections(entries), _OWN))
 
 
-def _table(entries: Iterable[ModelEntry]) -> Iterator[str]:
-    yield "## Algorithms\n\nThe first row that applies is used.\n\n"
-    yield "| model | algorithm | used | cost | source |\n|---|---|---|---|---|\n"
+def _objects(entries: Iterable[ModelEntry]) -> Iterator[str]:
+    yield "## Objects\n\n*Runs* are the families of recipes whose runs the model judges, too.\n\n"
+    yield "| model | object | `--initial` | runs |\n|---|---|---|---|\n"
+    for entry in entries:
+        link = f"[`{entry.name}`](#{entry.name})"
+        yield f"{table_row((link, entry.summary, entry.initial or '', entry.runs))}\n"
+    yield "\n"
+
+
+def _table(entries: Collection[ModelEntry]) -> Iterator[str]:
+    yield "## Algorithms\n\nThe first row of a model that applies is used.\n\n"
+    yield "| model | algorithm | used |\n|---|---|---|\n"
     for entry in entries:
         name = f"`{entry.name}`"
         for algorithm in entry.algorithms:
-            cells = (name, algorithm.name, algorithm.when, algorithm.cost, algorithm.source)
-            yield f"{table_row(cells)}\n"
+            yield f"{table_row((name, algorithm.name, algorithm.when))}\n"
             name = ""
+    yield "\n| algorithm | cost | source |\n|---|---|---|\n"
+    known = dict.fromkeys(
+        (algorithm.name, algorithm.cost, algorithm.source)
+        for entry in entries
+        for algorithm in entry.algorithms
+    )
+    yield from (f"{table_row(row)}\n" for row in known)
     yield "\n"
 
 
 def _sections(entries: Iterable[ModelEntry]) -> Iterator[str]:
     yield "## Operations\n\n"
     for entry in entries:
-        yield f"### {entry.name}\n\n{entry.summary[:1].upper()}{entry.summary[1:]}.\n\n"
-        yield f"Runs: {entry.runs}.\n\n"
-        if entry.initial is not None:
-            yield f"`--initial`: {entry.initial}.\n\n"
-        yield "| operation | arguments and results |\n|---|---|\n"
-        yield from (f"{table_row((f'`{f}`', words))}\n" for f, words in entry.functions.items())
+        yield f"### {entry.name}\n\n| operation | arguments and results |\n|---|---|\n"
+        same: dict[str, list[str]] = {}
+        for function, words in entry.functions.items():
+            same.setdefault(words, []).append(f"`{function}`")
+        yield from (f"{table_row((', '.join(named), words))}\n" for words, named in same.items())
         yield "\n"
 
 

@@ -67,7 +67,7 @@ def _wakeups(most: int) -> str:
 
 def _anomalies(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
     prevented = sorted({kind for recipe in recipes.values() for kind in recipe.promises.prevents})
-    links = ", ".join(f"[`{kind}`](../reference/anomalies.md#{kind})" for kind in prevented)
+    links = ", ".join(f"[`{kind}`](../reference/anomalies/{kind}.md)" for kind in prevented)
     yield f"What these anomalies mean, and what to do: {links}."
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from rumpus.checker.timeline.changes import Change
+from rumpus.checker.timeline.changes import BY_SERVERS, Change
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.results.pictures.story_marks import Mark
 from rumpus.results.pictures.svg import WIDTH, circle, line, link, path, picture, text
@@ -56,16 +56,23 @@ def events_between(
 
     Empty if none of them is a message.
     """
-    found = [*_recorded(timeline, clients, start, end)]
-    found += [
-        Event(each.time, SERVERS, _changed(each), f"c{each.client}")
-        for changes in timeline.znodes.values()
-        for each in changes
-        if each.client in clients and start <= each.time <= end
-    ]
+    found = events_in(timeline, clients, start, end)
     found.sort(key=lambda each: (abs(each.time - middle), *each[:4]))
     nearest = sorted(found[:MOST_EVENTS], key=lambda each: each.time)
     return nearest if any(each.sender for each in nearest) else []
+
+
+def events_in(timeline: Timeline, clients: Collection[int], start: int, end: int) -> list[Event]:
+    """All that clients did and were sent in a stretch, and what servers did to their znodes."""
+    return [
+        *_recorded(timeline, clients, start, end),
+        *(
+            Event(each.time, SERVERS, _changed(each), _sender(each))
+            for changes in timeline.znodes.values()
+            for each in changes
+            if each.client in clients and start <= each.time <= end
+        ),
+    ]
 
 
 def draw_space_time(events: Sequence[Event], marks: Sequence[Mark], description: str) -> Markup:
@@ -93,10 +100,16 @@ def _numbered(events: Sequence[Event], marks: Sequence[Mark]) -> Mapping[Event, 
     found: dict[Event, int] = {}
     for mark in marks:
         there = [each for each in events if each.time == mark.time and each not in found]
-        own = [each for each in there if f"c{mark.client}" in (each.lane, each.sender)]
+        name = f"c{mark.client}"
+        own = [each for each in there if name in (each.lane, each.sender) or _unasked(each)]
         if own:
             found[min(own, key=lambda each: each.lane != SERVERS)] = mark.number
     return found
+
+
+def _unasked(event: Event) -> bool:
+    """Whether servers did it of themselves."""
+    return event.lane == SERVERS and not event.sender
 
 
 def _recorded(
@@ -123,6 +136,11 @@ def _recorded(
             yield Event(op.time, lane, f"{znode_name(value['path'])} {value['event']}", SERVERS)
         elif op.process == "witness" and op.f == "act":
             yield Event(op.time, RESOURCE, "act" if value["accepted"] else "refused", lane)
+
+
+def _sender(change: Change) -> str:
+    """The client that asked for a change; none asked for what servers do of themselves."""
+    return "" if change.how in BY_SERVERS else f"c{change.client}"
 
 
 def _changed(change: Change) -> str:

@@ -62,17 +62,30 @@ def link(parts: Iterable[str], fragment: str) -> str:
     return f'<a href="#{escape(fragment)}">{"".join(parts)}</a>'
 
 
-def document(drawn: Markup, height: float, style: str) -> str:
+def document(
+    drawn: Markup,
+    size: tuple[float, float],
+    style: str,
+    *,
+    title: str = "",
+    description: str = "",
+) -> str:
     """A whole picture as the content of an SVG file.
 
     Args:
         drawn: the picture, made by `picture`.
-        height: the picture's height.
+        size: how wide and high it is shown where there is room, in pixels.
         style: trusted CSS for it; it is not escaped.
+        title: what it is, for screen readers and as its tooltip; empty for none.
+        description: what it shows, for screen readers; empty for none.
     """
-    size = f'xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{_n(height)}"'
+    width, height = map(_n, size)
+    shape = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
     opened, _, rest = str(drawn).partition(">")
-    return f"{opened.replace('<svg', f'<svg {size}', 1)}><style>{style}</style>{rest}\n"
+    told = _title(title) if title else ""
+    told += f"<desc>{escape(description)}</desc>" if description else ""
+    opened = opened.replace("<svg", f"<svg {shape}", 1)
+    return f"{opened}>{told}<style>{style}</style>{rest}\n"
 
 
 def rect(x: float, y: float, width: float, height: float, style: str, title: str = "") -> str:
@@ -94,18 +107,17 @@ def path(d: str, style: str, title: str = "") -> str:
     return f"{shape}>{_title(title)}</path>" if title else f"{shape}/>"
 
 
-def circle(x: float, y: float, radius: float, style: str, title: str) -> str:
+def circle(x: float, y: float, radius: float, style: str, title: str = "") -> str:
     """A disk; ``title`` is shown when the pointer rests on it."""
     shape = f'<circle class="{escape(style)}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
-    return f"{shape}>{_title(title)}</circle>"
+    return f"{shape}>{_title(title)}</circle>" if title else f"{shape}/>"
 
 
 def text(x: float, y: float, words: str, style: str = "", *, anchor: str = "start") -> str:
     """Words; ``anchor`` is ``start``, ``middle`` or ``end``."""
-    return (
-        f'<text class="{escape(style)}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
-        f"{escape(words)}</text>"
-    )
+    named = f' class="{escape(style)}"' if style else ""
+    placed = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text{named} x="{_n(x)}" y="{_n(y)}"{placed}>{escape(words)}</text>'
 
 
 @dataclass(frozen=True)

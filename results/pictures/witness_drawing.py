@@ -59,7 +59,7 @@ def witness_document(table: OperationTable, witness: Witness) -> str:
     """The picture of a witness as an SVG file, with the contradiction in words above it."""
     words = textwrap.wrap(escaped(witness.description), _WORDS_COLUMNS)
     drawing = _draw(table, witness, words)
-    return document(drawing.svg, drawing.height, _style())
+    return document(drawing.svg, (WIDTH, drawing.height), _style())
 
 
 @cache

@@ -10,6 +10,7 @@ import msgspec
 
 from rumpus.campaigns.replaying import ENDING
 from rumpus.results.escapes import in_shell
+from rumpus.results.wording import counted
 from rumpus.track_record.record_file import DISCOVERED, Flaw, FlawRecord, Sight, TrackRecord
 
 _HEADS = ("program", "what goes wrong", "found", "first sight", "fault", "case", "upstream")
@@ -78,7 +79,7 @@ def first_sight(sights: Sequence[Sight]) -> str:
     runs = median(each.runs if each.seen else float("inf") for each in sights)
     minutes = median(each.cpu_seconds if each.seen else float("inf") for each in sights) / 60
     ended = "" if len(seen) == len(sights) else f"; {len(seen)} of {len(sights)} saw it"
-    return f"{runs:.0f} runs, {minutes:.2f} CPU min{ended}"
+    return f"{counted(round(runs), 'run')}, {minutes:.2f} CPU min{ended}"
 
 
 def command_of(flaw: Flaw) -> str:

@@ -6,6 +6,7 @@ NULL_POINTER_IN_SYNC = "null-pointer-in-sync"
 DISCONTINUOUS_COMMITTED_LOG = "discontinuous-committed-log"
 UNCOMMITTED_FROM_LOG = "uncommitted-from-log"
 SYNC_TAKEN_FOR_WRITE = "sync-taken-for-write"
+LATE_LOGGING = "late-logging"
 
 BUGS: dict[str, str] = {
     CURRENT_EPOCH_BEFORE_DATA: (
@@ -37,6 +38,12 @@ BUGS: dict[str, str] = {
         "taken for a write that its session sent through another server. It is answered too early; "
         "when the leader has answered it, the learner applies that write a second time, so that a "
         "znode which was deleted meanwhile is back on this server only."
+    ),
+    LATE_LOGGING: (
+        "ZOOKEEPER-4712: a learner that loses its leader does not stop the thread that writes the "
+        "log. It rebuilds its tree from the log and looks for a leader, and only then the "
+        "proposals are logged that waited for the disk. If the ensemble goes on without them, "
+        "they are on this disk all the same, and the next start applies them."
     ),
 }
 """Name of each switch, and what the servers do wrong when it is on."""

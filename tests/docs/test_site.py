@@ -15,7 +15,7 @@ LOADED = re.compile(
     r"|<link[^>]*rel=\"(?:stylesheet|icon|preload|preconnect)[^>]*href=\"([^\"]*)\""
 )
 QUESTIONS = {
-    "stale-action": "reference/anomalies.html#anomaly-stale-action",
+    "stale-action": "reference/anomalies/stale-action.html",
     "add a fault": "how-to/own-faults.html",
     "kazoo queue": "track-record/findings.html",
     "inconclusive": "explanation/verdicts.html",
@@ -24,7 +24,8 @@ QUESTIONS = {
 NARROW = (
     "index.html",
     "tutorial/first-lock.html",
-    "reference/anomalies.html",
+    "reference/anomalies/index.html",
+    "reference/anomalies/unowned-partition.html",
     "reference/commands.html",
     "how-to/reading-a-report.html",
     "track-record/findings.html",
@@ -61,6 +62,17 @@ def test_nothing_is_loaded_from_elsewhere(site):
         assert not [each for each in loaded if re.match(r"[a-z]+:(?!image/)|//", each)], page
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", sheet.read_text()), sheet
+
+
+def test_the_first_use_of_a_term_leads_to_the_glossary(site):
+    page = (site / "explanation" / "verdicts.html").read_text(encoding="utf-8")
+    link = r'<a class="reference internal" href="\.\./reference/glossary\.html#term-%s">.*?</a>'
+    [linked] = re.findall(link % "session", page)
+    assert page.index(linked) < page.index("session is in doubt")
+    assert len(re.findall(link % "fencing-token", page)) == 1
+    assert not re.findall(link % '[^"]*', (site / "reference" / "glossary.html").read_text())
+    code = "".join(re.findall(r"<(?:code|pre|h[1-4])\b.*?</(?:code|pre|h[1-4])>", page, re.DOTALL))
+    assert "glossary.html#term" not in code
 
 
 @pytest.mark.parametrize("words", QUESTIONS)

@@ -1,8 +1,11 @@
+import msgspec
+
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.changes import Change
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.story import MOST_LINES, story, story_lines
+from rumpus.results.story_subject import MOST_ZNODES
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
@@ -196,3 +199,14 @@ def written_by_both(records):
         session = f"0x{client + 1}"
         change = Change(time * 1_000_000, 2 + client, "written", "/l/owner", session, client=client)
         yield change._replace(call=call, data=session.encode())
+
+
+def test_of_more_znodes_alike_those_are_told_whose_paths_come_first():
+    paths = [f"/l/n{number:02}" for number in range(2 * MOST_ZNODES)]
+    znodes = {
+        path: [Change(1_300_000_000, 1, "created", path, "0x9", 2, owner="0x9")] for path in paths
+    }
+    found = msgspec.structs.replace(overlap(), description=f"left: {', '.join(paths)}")
+    told = [line.words for line in story_lines(laid_out(history(), znodes=znodes), found)]
+    named = [words for words in told if words.startswith("c2 creates ephemeral node")]
+    assert named == [f"c2 creates ephemeral node n{number:02}" for number in range(MOST_ZNODES)]

@@ -221,10 +221,11 @@ class Learner:
         if self._attempt is not None:
             self._attempt.cancel()
         self.server.stop_serving()
-        self._sync.stop()
+        late = bugs.LATE_LOGGING in self._bugs
+        self._sync.stop(log_rest=not late)
         if self._transport is not None:
             self._transport.close()
-        self.peer.role_over(reason)
+        self.peer.role_over(reason, log_rest=self._sync.log_rest if late else None)
 
     def _is_blocked(self) -> bool:
         return self._blocked

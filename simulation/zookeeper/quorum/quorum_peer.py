@@ -109,6 +109,7 @@ class QuorumPeer:
         self.reload = False
         """Whether the tree holds data that are not on the disk, so that it must be loaded again."""
         self._writing = 0
+        self._log_rest: Callable[[], None] | None = None
         self._read_only: ReadOnly | None = None
 
     def start(self) -> None:
@@ -167,11 +168,16 @@ class QuorumPeer:
             state = OBSERVING
         self._decided(self.election.assume(state))
 
-    def role_over(self, reason: str) -> None:
+    def role_over(self, reason: str, log_rest: Callable[[], None] | None = None) -> None:
         """The role has ended: sync the log, then look for a leader again.
 
         This server's next vote has the last zxid that it has logged, committed or not.
+
+        Args:
+            reason: why it has ended.
+            log_rest: logs what was not logged yet; called after the tree was brought up to the log.
         """
+        self._log_rest = log_rest
         self.simulator.trace.append(("looking", self.process.name, reason))
         self.role = None
         self.election.reopen()
@@ -202,6 +208,8 @@ class QuorumPeer:
         except OSError as error:
             self.fail(error)
             return
+        if self._log_rest is not None:
+            self._log_rest()
         leader, self._successor = self._successor, None
         if leader is None:
             self._look()

@@ -97,19 +97,27 @@ class SyncProcessor(Generic[Item]):
                 self._in_flight.append(item)
                 self._log.sync(self._process, self._synced)
 
-    def stop(self) -> None:
+    def stop(self, *, log_rest: bool = True) -> None:
         """Stop forwarding: the server leaves its role. Appended entries stay in the log.
 
-        Entries that wait for a running sync are appended, as ZooKeeper does before it stops.
+        Args:
+            log_rest: whether entries that wait for a running sync are appended, as ZooKeeper does
+                before it stops; if not, ``log_rest`` can do so later.
         """
-        if not self._stopped:
-            for entry, _ in self._waiting:
-                if entry is not None and not self._write(entry):
-                    break
+        if self._stopped:
+            self._waiting.clear()
+        elif log_rest:
+            self.log_rest()
         self._stopped = True
         self._busy = True
-        self._waiting.clear()
         self._in_flight.clear()
+
+    def log_rest(self) -> None:
+        """Append the entries that wait for a running sync; nothing is forwarded."""
+        for entry, _ in self._waiting:
+            if entry is not None and not self._write(entry):
+                break
+        self._waiting.clear()
 
     def _draw(self) -> int:
         half = self._snap_count // 2

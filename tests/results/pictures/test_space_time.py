@@ -94,3 +94,17 @@ def test_what_does_not_fit_goes_on_in_another_panel():
     root = drawn(events)
     assert [each.text for each in root.iter("text")].count("c0") == 2
     assert max(float(each.get("cx")) for each in root.iter("circle")) < 1100
+
+
+def test_what_servers_do_of_themselves_is_no_message():
+    run = timeline(
+        op(40, "witness", "act", client=0, accepted=True),
+        changes=[change(20, "created", 0), change(50, "expired", 0)],
+    )
+    events = events_between(run, [0], 30, 100, 50)
+    assert events == [Event(40, RESOURCE, "act", "c0"), Event(50, SERVERS, "deletes 7")]
+    root = drawn(events, [Mark(1, 50, 0, "c0 has no session any more")])
+    messages = [each for each in root.iter("line") if "message" in each.get("class")]
+    assert len(messages) == 1
+    (mark,) = (each for each in root.iter("circle") if each.get("class") == "mark")
+    assert float(mark.get("cy")) == 12 + 36 + 10  # on the servers' lane

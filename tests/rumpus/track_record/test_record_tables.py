@@ -12,6 +12,7 @@ def sights(*each):
 def test_the_median_of_five_explorations():
     five = sights((1, True), (9, True), (3, True), (2, True), (8, True))
     assert first_sight(five) == "3 runs, 3.00 CPU min"
+    assert first_sight(sights((1, True))) == "1 run, 1.00 CPU min"
 
 
 def test_one_that_gave_up_would_have_taken_longer_than_those_that_saw_it():

@@ -116,3 +116,31 @@ def test_a_sync_that_has_the_number_of_a_write_which_its_session_sent_elsewhere(
     assert reader.call(op.exists("/k")).error == (0 if buggy else NO_NODE)
     assert moved.call(op.exists("/k")).error == NO_NODE
     world.tear_down()
+
+
+@pytest.mark.parametrize("buggy", [True, False])
+def test_proposals_that_are_logged_after_the_vote_come_back_with_a_restart(buggy):
+    world = Ensemble(bugs=frozenset({bugs.LATE_LOGGING} if buggy else ()))
+    client = world.session("n3")
+    for node in ("n1", "n2"):
+        world.cluster.disks[node].slow(extra=300 * MILLISECOND)
+    client.send(op.create("/logged"), xid=1)
+    world.run_for(50)
+    client.send(op.create("/waiting"), xid=2)
+    world.run_for(50)
+    world.kill("n3")
+    world.wait_for(lambda: not any(map(world.cluster.serves, ("n1", "n2"))))
+    world.wait_for(world.serving("n1", "n2"))
+    for node in ("n1", "n2"):
+        world.cluster.disks[node].heal()
+    led = "n1" if world.cluster.mode("n1") == "leader" else "n2"
+    other = "n2" if led == "n1" else "n1"
+    assert world.session(other).call(op.exists("/logged")).error == 0
+    assert world.session(other).call(op.exists("/waiting")).error == (NO_NODE if buggy else 0)
+    world.kill(other)
+    world.wait_for(lambda: not world.cluster.serves(led))
+    world.start_nodes(other)
+    world.wait_for(world.serving("n1", "n2"))
+    assert world.session(other).call(op.exists("/waiting")).error == 0
+    assert world.session(led).call(op.exists("/waiting")).error == (NO_NODE if buggy else 0)
+    world.tear_down()
