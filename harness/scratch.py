@@ -5,6 +5,7 @@ copy of it (``os.fork``), for which it is still the original's. Those of killed 
 removed before the next is made, and by ``rumpus clean``.
 """
 
+import atexit
 import functools
 import os
 import re
@@ -22,6 +23,10 @@ _BOOT = 8
 """How many digits of the boot id are in a name."""
 
 _NAME = re.compile(rf"rumpus-[a-z]+-([0-9a-f]{{{_BOOT}}})-([0-9]+)-([0-9]+)-([0-9]+)-[a-z0-9_]+")
+
+_made: dict[Path, int] = {}
+"""Directories that are still to be removed, and the processes that made them."""
+
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
@@ -61,17 +66,20 @@ def make_scratch(what: str, within: str | None = None) -> Path:
     boot, *others = Owner.of()
     prefix = "-".join(("rumpus", what, boot[:_BOOT], *map(str, others), ""))
     try:
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=within))
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
     except OSError as error:
         raise EnvironmentRefusal(
             f"no temporary directory can be made ({error}): free some space, or set TMPDIR to a "
             "directory that can be written"
         ) from error
+    _made[place] = os.getpid()
+    return place
 
 
 def remove_scratch(place: Path) -> None:
     """Remove one of this process. What cannot be removed now is abandoned when the process ends."""
     shutil.rmtree(place, ignore_errors=True)
+    _made.pop(place, None)
 
 
 def vanished(place: Path) -> EnvironmentRefusal:
@@ -110,6 +118,13 @@ def remove_abandoned(path: Path) -> str | None:
     except OSError as error:
         return f"{error.filename or path}: {error.strerror}"
     return None
+
+
+@atexit.register
+def _remove_all() -> None:
+    """Remove what is left: Ctrl-C may come before a block begins that would remove it."""
+    for place in [place for place, maker in _made.items() if maker == os.getpid()]:
+        remove_scratch(place)
 
 
 @functools.cache

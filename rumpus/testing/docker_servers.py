@@ -17,6 +17,7 @@ from rumpus.harness.docker.leftovers import remove_dead_runs
 from rumpus.harness.ensemble import NodeState
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.srvr import answer_to, ask
+from rumpus.runs.onlookers import telling
 from rumpus.simulation.zookeeper.serving.session_ids import password, unsigned
 from rumpus.testing.servers import SYSTEM, Dump, Session, Znode
 from rumpus.usage_error import UsageError
@@ -256,10 +257,12 @@ def docker_servers(*, nodes: int, tick: float, image: str | None = None) -> Iter
     Raises:
         EnvironmentRefusal: no engine, no image, no space, or the servers do not come up.
     """
+    say = telling()
     with closing(connect()) as engine:
-        remove_dead_runs(engine, lambda _: None)
+        remove_dead_runs(engine, say)
     run_id = f"testing-{uuid4().hex[:12]}"
-    ensemble = DockerEnsemble(run_id, nodes=nodes, image=image, tick_ms=round(tick * 1000))
+    tick_ms = round(tick * 1000)
+    ensemble = DockerEnsemble(run_id, nodes=nodes, image=image, tick_ms=tick_ms, report=say)
     with guarded(run_id):
         try:
             ensemble.start()
@@ -267,4 +270,5 @@ def docker_servers(*, nodes: int, tick: float, image: str | None = None) -> Iter
             with closing(ProcessLinks(addresses, clients=1)) as links:
                 yield DockerServers(ensemble, links)
         finally:
+            telling()("tearing down")
             ensemble.tear_down()

@@ -54,16 +54,16 @@ def no_engine(monkeypatch):
 class Program:
     """The program as a process: what it says, what it is sent, what it leaves."""
 
-    def __init__(self, *words, **popen):
+    def __init__(self, *words, module="rumpus.program", environment=None, **popen):
         self._mark = f"RUMPUS_TEST={uuid.uuid4()}"
         name, value = self._mark.split("=")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rumpus.program", *map(str, words)],
+            [sys.executable, "-m", module, *map(str, words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, name: value},
+            env={**os.environ, **(environment or {}), name: value},
             process_group=0,
             **popen,
         )
