@@ -32,6 +32,13 @@ _MAIN: Final = (
 )
 """The program of a process. The parent's modules are found in it, in the parent's order."""
 
+PROGRAM: Final = (
+    "import sys; from rumpus.harness.clients.worker import end_with_parent_thread; "
+    "end_with_parent_thread(); from rumpus.program import main; sys.exit(main())"
+)
+"""The command line as Python code (``python -c``) for a process that does not outlive the thread
+that starts it, however that ends."""
+
 _TRACE: Final = "trace.txt"
 """The file in a process's directory into which Python writes where a fatal signal has hit it."""
 
