@@ -14,17 +14,21 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from rumpus.harness.docker.engine import connect
-from rumpus.harness.docker.leftovers import remove_run
+from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.leftovers import is_left, remove_run
 from rumpus.harness.ensemble import EnvironmentRefusal
 
-SETTLING_S = 5.0
-"""Seconds for which a guard looks: the engine may still be making what it was last asked for."""
+LOOKS = 6
+"""How often a guard looks: the engine may still be making what it was last asked for."""
 LOOK_S = 1.0
+"""Seconds from one look to the next."""
+
+_kept: list[subprocess.Popen[bytes]] = []
+"""Guards that wait for the end of this process."""
 
 _MAIN = """
 import json, select, signal, sys
-for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+for number in signal.SIGINT, signal.SIGHUP, signal.SIGTERM:
     signal.signal(number, signal.SIG_IGN)
 select.select([int(sys.argv[1])], [], [])
 sys.path[:] = json.loads(sys.argv[3])
@@ -36,6 +40,8 @@ main(sys.argv[2])
 @contextmanager
 def guarded(run_id: str) -> Iterator[None]:
     """Have a run's containers and networks removed if this process ends while the block runs.
+
+    They are, too, when this process ends, if the block has not removed them as an error ended it.
 
     Raises:
         EnvironmentRefusal: no process can be started, or the kernel is older than Linux 5.3.
@@ -62,9 +68,27 @@ def guarded(run_id: str) -> Iterator[None]:
         ) from error
     try:
         yield
-    finally:
-        guard.send_signal(signal.SIGKILL)
-        guard.wait()
+    except BaseException:
+        if _is_left(run_id):
+            _kept.append(guard)
+        else:
+            _dismiss(guard)
+        raise
+    _dismiss(guard)
+
+
+def _dismiss(guard: subprocess.Popen[bytes]) -> None:
+    guard.send_signal(signal.SIGKILL)
+    guard.wait()
+
+
+def _is_left(run_id: str) -> bool:
+    """Whether something of a run is there still: Ctrl-C may cut the removal short."""
+    try:
+        with closing(connect()) as client, refusals("looking for what is left"):
+            return is_left(client, run_id)
+    except EnvironmentRefusal:
+        return True
 
 
 def main(run_id: str) -> None:
@@ -74,10 +98,8 @@ def main(run_id: str) -> None:
         EnvironmentRefusal: no engine answers any more.
         docker.errors.APIError: the engine could not remove something; ``rumpus clean`` tries again.
     """
-    deadline = time.monotonic() + SETTLING_S
     with closing(connect()) as client:
-        while True:
+        for look in range(LOOKS):
+            if look:
+                time.sleep(LOOK_S)
             remove_run(client, run_id)
-            if time.monotonic() > deadline:
-                return
-            time.sleep(LOOK_S)

@@ -105,6 +105,11 @@ def remove_dead_runs(client: DockerClient, say: Callable[[str], None]) -> None:
             remove_leftovers(leftovers)
 
 
+def is_left(client: DockerClient, run_id: str) -> bool:
+    """Whether there is anything of a run, whoever owns it."""
+    return bool(_runs(client, run_id))
+
+
 def remove_run(client: DockerClient, run_id: str) -> None:
     """Remove everything of one run, whoever owns it."""
     remove_leftovers([found for found in _runs(client, run_id) if found.run_id == run_id])

@@ -4,10 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from rumpus.harness.docker.leftovers import OWNER_LABEL
+
+ROOT = Path(__file__).parents[3]
 
 SCRIPT = """
 import sys, threading, rumpus
@@ -39,7 +42,7 @@ def trial(tmp_path):
             stdout=subprocess.PIPE,
             text=True,
             cwd=here,
-            env=os.environ | {"TMPDIR": str(temporary)},
+            env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
         ) as process:
             words = []
             for line in process.stdout:
