@@ -33,7 +33,7 @@ SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
 DYING_S = 20.0
 """Seconds within which what a program has started has to end with it, and what a guard removes."""
 
-EXPLORE = "explore lock --recipe kazoo-bare --time-limit 4 --clients 3 --json"
+EXPLORE = "explore lock --recipe kazoo-bare --time-limit 4 --clients 3 --nemesis pause,client-pause --json"
 
 LOCK = "from rumpus.recipes.lock.catalogue import LOCKS\n\nclass MyLock(LOCKS['fair'].recipe):\n"
 
