@@ -33,9 +33,19 @@ SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
 DYING_S = 20.0
 """Seconds within which what a program has started has to end with it, and what a guard removes."""
 
-EXPLORE = "explore lock --recipe kazoo-bare --time-limit 4 --clients 3 --nemesis pause,client-pause --json"
+EXPLORE = (
+    "explore lock --recipe kazoo-bare --time-limit 4 --clients 3 --nemesis pause,client-pause "
+    "--json"
+)
 
 LOCK = "from rumpus.recipes.lock.catalogue import LOCKS\n\nclass MyLock(LOCKS['fair'].recipe):\n"
+
+BEGUN = """
+import pathlib
+
+def pytest_sessionstart(session):
+    pathlib.Path("begun").touch()
+"""
 
 TRIAL = """
 import pytest
@@ -101,12 +111,16 @@ def ended_pytest(name: str, count: int, place: Path, seed: int = 0) -> Row:
     row = Row(f"{count} times pytest ended by a signal, {name}")
     tests, options = PYTESTS[name]
     for number in range(count):
-        moment = Random(f"{seed} {name} {number}").uniform(0.5, 14)
+        moment = Random(f"{seed} {name} {number}").uniform(0, 10)
         folder = place / str(number)
         folder.mkdir(parents=True)
         (folder / "test_mine.py").write_text(tests)
+        (folder / "conftest.py").write_text(BEGUN)
         words = ["-q", "-p", "rumpus.pytest_plugin", "-p", "no:cacheprovider", "test_mine.py"]
         started = _begin(folder, [*words, *options], "pytest")
+        # Before that it is Python that ends.
+        begun = folder / "begun"
+        _await(lambda one=started, it=begun: one.process.poll() is not None or it.exists())
         _ended(row, started, folder, moment, SIGNALS[number % len(SIGNALS)], is_pytest=True)
     return row
 
@@ -184,8 +198,9 @@ def _judge(row: Row, answer: Answer, what: str, number: int, *, is_pytest: bool)
     row.count(f"exit code {answer.code}")
     allowed = {-number, 0, 2} if is_pytest else {-signal.SIGKILL, 0, 1, 3}
     if answer.code not in allowed:
-        row.defect(f"{what}: exit code {answer.code}: {answer.err[-300:]}")
-    if "Traceback" in answer.err:
+        row.defect(f"{what}: exit code {answer.code}: {answer.err[-300:]}, {answer.out[-3000:]}")
+    # Workers of xdist that start are Python, which shows where it was.
+    if "Traceback" in answer.err and (not is_pytest or "/rumpus/" in answer.err):
         row.defect(f"{what}: a traceback: {answer.err[-900:]}")
     if not is_pytest and answer.code >= 0:
         try:
