@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
@@ -137,6 +138,21 @@ def test_a_run_whose_directory_somebody_removes_says_so():
     branches = [Branch(0.3, plan(FREEZE))]
     ((_, why),) = branched_run(settings(time_limit=1.0), EMPTY, branches, examine, failed)
     assert "was removed while it was in use: see what cleans up" in why
+
+
+def test_so_does_one_without_branches(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def remove(words):
+        if words == "judging":
+            (place,) = tmp_path.iterdir()
+            shutil.rmtree(place)
+
+    with (
+        pytest.raises(EnvironmentRefusal, match="was removed while it was in use"),
+        judged_run(settings(time_limit=1.0), remove, plan=EMPTY),
+    ):
+        pytest.fail("there is nothing to judge")
 
 
 @pytest.mark.parametrize(
