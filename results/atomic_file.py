@@ -1,27 +1,61 @@
 """Writing a file, or a symbolic link, so that no reader ever sees half of it."""
 
+import errno
 import os
 from pathlib import Path
 
 from rumpus.results.store_error import StoreError
 
 
-def write_atomically(path: Path, content: bytes | str) -> None:
+def write_atomically(path: Path, content: bytes | str, *, option: str | None = None) -> None:
     """Write a file in one step: a reader sees either the old content or all of the new.
 
     Text is written as UTF-8; what cannot be encoded becomes a question mark.
 
+    Args:
+        path: the file.
+        content: all of it.
+        option: see `StoreError.from_os_error`.
+
     Raises:
         StoreError: it cannot be written; no temporary file is left.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = _draft(path)
     try:
         data = content.encode(errors="replace") if isinstance(content, str) else content
         draft.write_bytes(data)
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise StoreError.from_os_error(path, "write it", error) from error
+        raise StoreError.from_os_error(path, "write it", error, option=option) from error
+
+
+def check_writable(path: Path, *, option: str) -> None:
+    """Find out whether a file could be written now, also in a directory that is still to be made.
+
+    Nothing is left behind.
+
+    Raises:
+        StoreError: it could not be; `write_atomically` would say the same.
+    """
+    place = path.parent
+    while not os.path.lexists(place):
+        place = place.parent
+    # Where a directory has to be made a name of our own is as good as the one that is missing.
+    draft = _draft(path) if place == path.parent else place / f".rumpus.{os.getpid()}"
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        try:
+            draft.write_bytes(b"1")  # the first byte takes space
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError.from_os_error(path, "write it", error, option=option) from error
+
+
+def _draft(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
 
 
 def link_atomically(link: Path, target: Path) -> None:

@@ -2,7 +2,7 @@
 
 import errno
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 
 class StoreError(Exception):
@@ -17,6 +17,9 @@ class StoreError(Exception):
     exit_code = 4
     """What the command line exits with: the environment does not allow it."""
 
+    option: ClassVar[str] = "--runs DIR"
+    """The option that chooses another place for a run's files."""
+
     def __init__(self, path: Path, problem: str, remedy: str) -> None:
         super().__init__(f"{path}: {problem}; {remedy}")
         self.path = path
@@ -24,10 +27,23 @@ class StoreError(Exception):
         self.remedy = remedy
 
     @classmethod
-    def from_os_error(cls, path: Path, doing: str, error: OSError) -> Self:
-        """The error for an operating system's error; ``doing`` says what was tried."""
+    def from_os_error(
+        cls, path: Path, doing: str, error: OSError, *, option: str | None = None
+    ) -> Self:
+        """The error for an operating system's error.
+
+        Args:
+            path: the file or directory it is about.
+            doing: what was tried.
+            error: what came of it.
+            option: the command's option that chooses another place, ``--cases DIR`` say; empty if
+                it has none; None for that of what is written or read here.
+        """
         reason = error.strerror or str(error)
-        return cls(path, f"cannot {doing} ({reason})", _REMEDIES.get(error.errno or 0, _CHECK))
+        remedy, elsewhere = _REMEDIES.get(error.errno or 0, ("check the path", _CHOOSE))
+        if option := cls.option if option is None else option:
+            remedy += f", or {elsewhere} {option}" if elsewhere else ""
+        return cls(path, f"cannot {doing} ({reason})", remedy)
 
 
 class UnreadableRun(StoreError):  # noqa: N818 - it names the run, which is at fault
@@ -36,19 +52,22 @@ class UnreadableRun(StoreError):  # noqa: N818 - it names the run, which is at f
     exit_code = 2
     """What the command line exits with: wrong usage or file format."""
 
+    option = ""
 
-_FREE = "free some space, or choose another place with --runs DIR"
-_PERMIT = "make it accessible, or choose another place with --runs DIR"
-_CHECK = "check the path, or choose another place with --runs DIR"
+
+_CHOOSE, _USE = "choose another place with", "use"
+_FREE = "free some space", _CHOOSE
+_PERMIT = "make it accessible", _CHOOSE
 _REMEDIES = {
     errno.ENOSPC: _FREE,
     errno.EDQUOT: _FREE,
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f), or choose a shorter --time-limit",
+    errno.EFBIG: ("raise the limit on file sizes (ulimit -f), or shorten the --time-limit", ""),
     errno.EACCES: _PERMIT,
     errno.EPERM: _PERMIT,
-    errno.EROFS: "it is mounted read-only: choose another place with --runs DIR",
-    errno.ENOTDIR: "a file stands where a directory is needed: remove it, or use --runs DIR",
-    errno.EEXIST: "something stands in its place: remove it, or use --runs DIR",
-    errno.EISDIR: "a directory stands where a file is needed: remove it, or use --runs DIR",
-    errno.ENOENT: "check that the path exists",
+    errno.EROFS: ("it is mounted read-only: make it writable", _CHOOSE),
+    errno.ENOTDIR: ("a file stands where a directory is needed: remove it", _USE),
+    errno.EEXIST: ("something stands in its place: remove it", _USE),
+    errno.EISDIR: ("a directory stands where a file is needed: remove it", _USE),
+    errno.ENOENT: ("check that the path exists", ""),
 }
+"""Error number -> what helps, and how another place does, if it does."""

@@ -424,7 +424,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "export": ("write a history in a form that other checkers read", _export),
     "doctor": ("what this host can do, and what is missing", add_runs),
     "image": ("versions of ZooKeeper for real servers, and the images of them", _image),
-    "clean": ("remove the containers that killed runs left", _clean),
+    "clean": ("remove the containers and temporary files that killed runs left", _clean),
     "init": ("write a first test of a recipe or workload of your own, or a schedule", _init),
     "completion": ("a script by which a shell completes command lines", _completion),
     "sim-server": ("simulated ZooKeeper servers for real clients", _sim_server),

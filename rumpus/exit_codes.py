@@ -35,7 +35,7 @@ def in_words(error: BaseException) -> str:
         return "there is not enough memory: give it a machine that has more, or a shorter history"
     if isinstance(error, OSError) and exit_code(error) == ENVIRONMENT:
         place = Path(str(error.filename or "a file of the run"))
-        return str(StoreError.from_os_error(place, "write it", error))
+        return str(StoreError.from_os_error(place, "write it", error, option=""))
     if isinstance(error, ModuleNotFoundError) and (extra := _extra(error)):
         package = (error.name or "").partition(".")[0]
         return f"the package {package} is not installed: pip install 'rumpus[{extra}]'"

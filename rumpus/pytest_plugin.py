@@ -16,7 +16,7 @@ that says ``"known": true`` is expected to fail.
 
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -28,7 +28,7 @@ HAZARD = "rumpus_hazard"
 """The property of a test for what a trial's verdict does not count, a line each."""
 
 _UNCAPTURED = pytest.StashKey[TextIO]()
-"""Standard output as it was before pytest captured it."""
+"""Standard output as it was before pytest captured it; in one of xdist's workers standard error."""
 
 SAY_ALL = frozenset(
     {
@@ -82,9 +82,11 @@ def _as_declared(name: str) -> Callable[[str], Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, and keep standard output, which is captured while tests run."""
-    if config.get_verbosity() >= 0 and not hasattr(config, "workerinput"):
-        stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+    """Declare the markers, and keep the output, which is captured while tests run."""
+    if config.get_verbosity() >= 0:
+        # The standard output of xdist's workers is where they speak to pytest.
+        number = 2 if hasattr(config, "workerinput") else 1
+        stream = os.fdopen(os.dup(number), "w", encoding="utf-8", errors="replace")
         config.stash[_UNCAPTURED] = stream
         config.add_cleanup(stream.close)
     config.addinivalue_line(
@@ -99,18 +101,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @contextmanager
 def _watched(config: pytest.Config, what: str) -> Iterator[None]:
-    """Print where a trial is: every few seconds with ``-v``, else after ten seconds of silence."""
+    """Print where a trial is: every few seconds with ``-v``, else after ten seconds of silence.
+
+    Each of xdist's workers prints a line a minute.
+    """
     stream = config.stash.get(_UNCAPTURED, None)
-    if stream is None:  # with -q, and where xdist's workers have no terminal
+    if stream is None:  # with -q
         yield
         return
     from rumpus.testing.trial_watch import (  # noqa: PLC0415 - slow to import
         SILENT_S,
         VERBOSE_S,
+        WORKER_S,
         TrialWatch,
     )
 
     period = VERBOSE_S if config.get_verbosity() > 0 else SILENT_S
+    if hasattr(config, "workerinput"):
+        period, what = WORKER_S, f"[{config.workerinput['workerid']}] {what}"
     with TrialWatch(stream, period, what).watching():
         yield
 
@@ -228,8 +236,13 @@ def zookeeper(request: pytest.FixtureRequest) -> Iterator[Any]:
     options: dict[str, Any] = dict(marker.kwargs) if marker is not None else {}
     if (ensemble := request.config.getoption("--rumpus-ensemble")) is not None:
         options["ensemble"] = ensemble
-    with started(**options) as servers:
+    real = options.keys() & {"image", "version"} or options.get("ensemble", "sim") != "sim"
+    with ExitStack() as stack:
+        with _watched(request.config, "zookeeper") if real else nullcontext():
+            servers = stack.enter_context(started(**options))
         yield servers
+        with _watched(request.config, "zookeeper") if real else nullcontext():
+            stack.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, case_of, save_case
+from rumpus.campaigns.case import IN_DIRECTORY, Case, case_of, save_case
 from rumpus.campaigns.corners import Corner, Corners, small_settings
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.tasks import processes
@@ -158,7 +158,7 @@ def _save(found: Failure, directory: Path) -> Path:
     """Write a failure's case; kind, operations and modes, which tell failures apart, name it."""
     name = "-".join([found.case.name(), *found.case.expects.operations, *found.corner.modes])
     path = directory / f"{in_file_name(name)}{ENDING}"
-    save_case(found.case, path)
+    save_case(found.case, path, IN_DIRECTORY)
     return path
 
 

@@ -155,8 +155,12 @@ def _keep(places: Sequence[str]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError.from_os_error(path.parent, "make the directory", error) from error
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(places[-_MOST:]), indent=1))
+        raise StoreError.from_os_error(
+            path.parent, "make the directory", error, option=""
+        ) from error
+    write_atomically(
+        path, msgspec.json.format(msgspec.json.encode(places[-_MOST:]), indent=1), option=""
+    )
 
 
 def _named_by(names: Names, source: Path, name: str) -> bool:

@@ -13,7 +13,7 @@ from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.image import NODE, ensure_image, ensure_node_image, image_tag
-from rumpus.harness.docker.leftovers import find_leftovers, labels, remove_run
+from rumpus.harness.docker.leftovers import is_left, labels, remove_run
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.server_kind import Answer
@@ -126,9 +126,7 @@ class DockerEnsemble:
         marks = labels(self.run_id)
         network = f"rumpus-{self.run_id}"
         with refusals(f"making the network {network}"):
-            if any(
-                found.run_id == self.run_id for found in find_leftovers(client, everything=True)
-            ):
+            if is_left(client, self.run_id):
                 raise EnvironmentRefusal(
                     f"there is a run {self.run_id} on this engine already: give another run id, "
                     "or remove that run with `rumpus clean`"

@@ -29,6 +29,7 @@ from requests.exceptions import RequestException
 
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.scratch import scratch
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
 
 Report = Callable[[str], None]
@@ -212,13 +213,13 @@ def _bootstrap(client: DockerClient, release: str, report: Report, why: str) -> 
     if shutil.which("debootstrap") is None:
         _install_debootstrap(why, registrys, report)
     with (
-        tempfile.TemporaryDirectory(prefix="rumpus-base-") as place,
-        tempfile.TemporaryDirectory(prefix="rumpus-debootstrap-") as scripts,
+        scratch("base") as place,
+        scratch("debootstrap") as scripts,
     ):
         _watched(
             [
-                *("env", f"DEBOOTSTRAP_DIR={_scripts_with(release, Path(scripts))}"),
-                *("debootstrap", "--variant=minbase", release, place, *mirror),
+                *("env", f"DEBOOTSTRAP_DIR={_scripts_with(release, scripts)}"),
+                *("debootstrap", "--variant=minbase", release, str(place), *mirror),
             ],
             report,
             f"making the base image of Debian {release} failed (set {MIRROR_VARIABLE} to use "

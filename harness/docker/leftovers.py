@@ -1,17 +1,14 @@
 """What runs leave on a Docker engine: finding out whose it is, and removing it.
 
-Containers, networks and volumes have labels with the run's id and their owner: the control process,
-identified by the host's boot id, its PID namespace, its PID and its start time. So what a killed
-run left can be told from what a living run uses, even if another process has the same PID by now.
-Volumes are removed with their containers, unless somebody else has removed the containers.
+Containers, networks and volumes have labels with the run's id and their owner, the control process
+(``harness.owners``). So what a killed run left can be told from what a living run uses. Volumes are
+removed with their containers, unless somebody else has removed the containers.
 """
 
-import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
@@ -19,26 +16,16 @@ from docker.models.containers import Container
 from docker.models.networks import Network
 from docker.models.volumes import Volume
 
+from rumpus.harness.docker.engine import refusals
+from rumpus.harness.owners import Owner, boot_id
+
 RUN_LABEL = "rumpus.run"
 OWNER_LABEL = "rumpus.owner"
 
 
-def owner(pid: int | None = None) -> str:
-    """A name for a process (this one by default); no other process ever has the same name.
-
-    Raises:
-        ProcessLookupError: there is no such process.
-    """
-    pid = os.getpid() if pid is None else pid
-    start = _start_of(pid)
-    if start is None:
-        raise ProcessLookupError(f"no process {pid}")
-    return f"{_boot()} {_pid_namespace()} {pid} {start}"
-
-
 def labels(run_id: str) -> dict[str, str]:
     """The labels of everything that a run makes on the engine."""
-    return {RUN_LABEL: run_id, OWNER_LABEL: owner()}
+    return {RUN_LABEL: run_id, OWNER_LABEL: str(Owner.of())}
 
 
 @dataclass(frozen=True)
@@ -101,6 +88,28 @@ def remove_leftovers(leftovers: Iterable[RunLeftovers]) -> None:
                 volume.remove()
 
 
+def remove_dead_runs(client: DockerClient, say: Callable[[str], None]) -> None:
+    """Remove what runs have left whose control process has ended.
+
+    Args:
+        client: the engine.
+        say: told what is removed.
+
+    Raises:
+        EnvironmentRefusal: the engine could not remove something.
+    """
+    with refusals("removing what killed runs left"):
+        leftovers = find_leftovers(client)
+        if leftovers:
+            say(f"removing what is left of {'; '.join(map(str, leftovers))}")
+            remove_leftovers(leftovers)
+
+
+def is_left(client: DockerClient, run_id: str) -> bool:
+    """Whether there is anything of a run, whoever owns it."""
+    return bool(_runs(client, run_id))
+
+
 def remove_run(client: DockerClient, run_id: str) -> None:
     """Remove everything of one run, whoever owns it."""
     remove_leftovers([found for found in _runs(client, run_id) if found.run_id == run_id])
@@ -139,12 +148,10 @@ def _alive(who: str, *, local_engine: bool) -> bool:
     if len(parts) != 4:
         return False
     boot, namespace, pid, start = parts
-    if boot != _boot():
-        # A local engine's labels were written on this host: it was rebooted since.
-        return not local_engine
-    if namespace != _pid_namespace():
-        return True
-    return _start_of(int(pid)) == start
+    # A local engine's labels were written on this host: it was rebooted since.
+    if local_engine and boot != boot_id():
+        return False
+    return Owner(boot, namespace, int(pid), int(start)).lives()
 
 
 def _shares_network(container: Container) -> bool:
@@ -161,22 +168,3 @@ def _remove_container(container: Container) -> None:
             if "already in progress" not in str(error.explanation):
                 raise
             container.wait(condition="removed")
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def _pid_namespace() -> str:
-    return str(Path("/proc/self/ns/pid").readlink()).partition("[")[2].rstrip("]")
-
-
-def _start_of(pid: int) -> str | None:
-    """When a process started, in clock ticks since boot; None if it does not run."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # The command's name is in brackets and may contain any characters, even brackets.
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else fields[19]

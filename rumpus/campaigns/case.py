@@ -27,7 +27,7 @@ import msgspec
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.nemesis.entry import PlanError
 from rumpus.nemesis.plan import FaultPlan, validate
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import check_writable, write_atomically
 from rumpus.results.escapes import in_file_name, in_json
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.store_error import StoreError
@@ -37,6 +37,13 @@ from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
 
 VERSION: Final = 1
+
+CASES: Final = Path("cases")
+"""Where commands keep cases if nothing is said."""
+
+IN_DIRECTORY: Final = "--cases DIR"
+IN_FILE: Final = "-o FILE"
+"""The options that choose another place for many cases, and for one."""
 
 _LARGEST: Final = 1 << 20  # bytes; most cases have less than 4,000
 
@@ -251,8 +258,13 @@ def _entries(raw: Any) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def save_case(case: Case, path: Path) -> None:
+def save_case(case: Case, path: Path, option: str = "") -> None:
     """Write a case to a file, whose directory is made if it is missing.
+
+    Args:
+        case: the case.
+        path: the file.
+        option: the command's option that chooses another place; empty if there is none.
 
     Raises:
         StoreError: it cannot be written.
@@ -260,5 +272,27 @@ def save_case(case: Case, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError.from_os_error(path.parent, "make the directory of cases", error) from error
-    write_atomically(path, case.to_json())
+        raise StoreError.from_os_error(
+            path.parent, "make the directory of cases", error, option=option
+        ) from error
+    write_atomically(path, case.to_json(), option=option)
+
+
+def check_place_of_cases(directory: Path) -> None:
+    """Find out, before runs are performed, whether a directory takes cases (``--cases DIR``).
+
+    It may be one that is still to be made.
+
+    Raises:
+        StoreError: it does not.
+    """
+    check_writable(directory / "any.case.json", option=IN_DIRECTORY)
+
+
+def check_place_of_case(output: Path | None) -> None:
+    """The same of one case's file (``-o FILE``); None: some file of ``CASES``.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    check_writable(output or CASES / "any.case.json", option=IN_FILE)

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import Any
 from rumpus.campaigns.bisecting import Ran
 from rumpus.campaigns.case import Case, save_case
 from rumpus.campaigns.replaying import ENDING
+from rumpus.campaigns.run_process import PROGRAM
 from rumpus.exit_codes import DEFECT, UNDECIDED
+from rumpus.harness.scratch import scratch
 from rumpus.usage_error import UsageError
 
 
@@ -92,11 +93,11 @@ class Repository:
         Raises:
             UsageError: Git cannot check the commit out.
         """
-        with tempfile.TemporaryDirectory(prefix="rumpus-bisect-") as temporary:
-            kept = Path(temporary) / "cases"
+        with scratch("bisect") as temporary:
+            kept = temporary / "cases"
             for number, case in enumerate(cases):
                 save_case(case, kept / f"{number:04d}{ENDING}")
-            with self._worktree(commit, Path(temporary) / "worktree") as worktree:
+            with self._worktree(commit, temporary / "worktree") as worktree:
                 here = worktree / self._inside
                 if not here.is_dir():
                     yield Ran(
@@ -158,7 +159,7 @@ def _replayed(here: Path, cases: Path, jobs: int) -> list[Ran]:
     }
     process = subprocess.Popen(
         [
-            *(sys.executable, "-P", "-m", "rumpus.program", "replay", str(cases)),
+            *(sys.executable, "-P", "-c", PROGRAM, "replay", str(cases)),
             *("--trust", "--json", "--jobs", str(jobs)),
         ],
         cwd=here,

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import load_case, save_case
+from rumpus.campaigns.case import IN_DIRECTORY, load_case, save_case
 from rumpus.campaigns.exploring import Exploration
 from rumpus.campaigns.findings import DEATH, Death, Found
 from rumpus.campaigns.replaying import ENDING
@@ -49,7 +49,7 @@ def _save(found: Found, directory: Path) -> Path:
     while path.exists() and load_case(path).expects != found.case.expects:
         number += 1
         path = directory / f"{stem}-{number}{ENDING}"
-    save_case(found.case, path)
+    save_case(found.case, path, IN_DIRECTORY)
     return path
 
 

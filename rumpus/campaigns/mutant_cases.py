@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from rumpus.campaigns.case import Case, load_case, save_case
+from rumpus.campaigns.case import IN_DIRECTORY, Case, load_case, save_case
 from rumpus.campaigns.mutant_hunt import Mutant
 from rumpus.campaigns.replaying import ENDING, judge_replay
 from rumpus.campaigns.shrinking import Shrinking
@@ -120,7 +120,7 @@ def make_case(
     shrinking = Shrinking(*search.found, executor, budget=shrink_budget, clock=clock)
     case = msgspec.structs.replace(shrinking.shrink(), mutant=True)
     search.runs += shrinking.runs
-    save_case(case, path)
+    save_case(case, path, IN_DIRECTORY)
     return search.told("made", case, path)
 
 

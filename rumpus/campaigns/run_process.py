@@ -9,11 +9,9 @@ import faulthandler
 import gc
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
@@ -22,6 +20,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from rumpus.harness.clients.worker import end_with_parent_thread
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.scratch import make_scratch, remove_scratch
 from rumpus.interruption import as_keyboard_interrupt
 
 P = ParamSpec("P")
@@ -32,6 +31,13 @@ _MAIN: Final = (
     "from rumpus.campaigns.run_process import main; main(int(sys.argv[1]))"
 )
 """The program of a process. The parent's modules are found in it, in the parent's order."""
+
+PROGRAM: Final = (
+    "import sys; from rumpus.harness.clients.worker import end_with_parent_thread; "
+    "end_with_parent_thread(); from rumpus.program import main; sys.exit(main())"
+)
+"""The command line as Python code (``python -c``) for a process that does not outlive the thread
+that starts it, however that ends."""
 
 _TRACE: Final = "trace.txt"
 """The file in a process's directory into which Python writes where a fatal signal has hit it."""
@@ -89,13 +95,13 @@ class RunProcess:
     def __init__(self, scratch: str | None = None) -> None:
         self._patience = 0.0
         self._ending = threading.Lock()
-        self._place = tempfile.mkdtemp(prefix="rumpus-", dir=scratch)
+        self._place = make_scratch("process", scratch)
         try:
             self._channel, theirs = Pipe()
             with theirs:
                 self._process = self._start(theirs)
         except OSError as error:
-            shutil.rmtree(self._place, ignore_errors=True)
+            remove_scratch(self._place)
             raise EnvironmentRefusal(
                 f"a process for runs cannot be started: {error}; see whether the limit on "
                 "processes or open files is reached (ulimit -u, ulimit -n)"
@@ -107,7 +113,7 @@ class RunProcess:
             pass_fds=[channel.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what recipes print is no part of a command's answer
-            env={**os.environ, "TMPDIR": self._place},
+            env={**os.environ, "TMPDIR": str(self._place)},
             # Ctrl-C then reaches the caller alone, who ends this process.
             process_group=0,
         )
@@ -158,7 +164,7 @@ class RunProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-            shutil.rmtree(self._place, ignore_errors=True)
+            remove_scratch(self._place)
 
     def close(self) -> None:
         """End it, by the thread that calls."""

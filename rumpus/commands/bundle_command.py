@@ -42,7 +42,7 @@ def bundle_command(arguments: argparse.Namespace) -> int:
     notices().print(Text("performing the case's run again, for its report"))
     again = performed_again(case)
     packed = bundle(case, again=again, source=source, private=list(private_words()))
-    write_atomically(arguments.output, packed)
+    write_atomically(arguments.output, packed, option="-o FILE")
     if arguments.json:
         document = {
             "id": row.id,

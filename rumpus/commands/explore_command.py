@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from rumpus.campaigns.case import load_case
+from rumpus.campaigns.case import check_place_of_cases, load_case
 from rumpus.campaigns.dask_cluster import cluster
 from rumpus.campaigns.explored_answer import (
     explored_document,
@@ -68,6 +68,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
     trust_code(settings, lambda words: notices().print(words, soft_wrap=True, markup=False))
     for reference in settings.fault:
         find_fault(reference)  # plans that have it are looked at here, too
+    check_place_of_cases(arguments.cases)
     if arguments.systematic is not None:
         return explore_corners(arguments, settings)
     known = [load_case(path).expects for path in arguments.known]

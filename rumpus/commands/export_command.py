@@ -44,7 +44,7 @@ def export_command(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         print_text(pieces)
         return 0
-    write_atomically(arguments.output, "".join(pieces))
+    write_atomically(arguments.output, "".join(pieces), option="-o FILE")
     written = f"{len(history):,} records: {shown(arguments.output)}"
     notices().print(Text(written), soft_wrap=True)
     return 0

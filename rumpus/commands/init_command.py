@@ -167,4 +167,4 @@ def _write(files: Mapping[Path, str], otherwise: str) -> None:
             if path.suffix == ".sh":
                 path.chmod(0o755)
         except OSError as error:
-            raise StoreError.from_os_error(path, "write it", error) from error
+            raise StoreError.from_os_error(path, "write it", error, option="") from error

@@ -2,6 +2,7 @@
 
 import argparse
 
+from rumpus.campaigns.case import check_place_of_cases
 from rumpus.campaigns.explored_answer import (
     explored_document,
     explored_exit_code,
@@ -24,6 +25,7 @@ def merge_command(arguments: argparse.Namespace) -> int:
     """
     if any(map(is_night, arguments.files)):
         return _nights(arguments)
+    check_place_of_cases(arguments.cases)
     parts = {path: load_part(path) for path in arguments.files}
     check_parts(parts)
     explored = merge(list(parts.values()))

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -15,12 +14,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumpus.campaigns.case import Case
+from rumpus.campaigns.case import Case, check_place_of_cases
 from rumpus.campaigns.mutant_cases import SMALL_CROWD, MutantCase, case_path, make_case
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
+from rumpus.campaigns.run_process import PROGRAM
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import ENVIRONMENT, campaign_exit_code, ending
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.scratch import scratch
 from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.results.escapes import escaped
@@ -55,9 +57,11 @@ def mutants_command(arguments: argparse.Namespace) -> int:
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
+        StoreError: cases cannot be written.
     """
     mutants = chosen(arguments.family, servers=arguments.servers)
     if arguments.cases is not None:
+        check_place_of_cases(arguments.cases)
         return _make_cases(mutants, arguments)
     runs = _Runs()
 
@@ -307,12 +311,14 @@ class _Runs:
 
     def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
         """Perform one run; its result. A run that `end` stopped has a signal's exit code."""
-        command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
+        command = [sys.executable, "-c", PROGRAM, *mutant.words(seed, kinds)]
         try:
-            with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
-                return self._perform([*command, "--runs", directory, "--json"])
+            with scratch("mutants") as directory:
+                return self._perform([*command, "--runs", str(directory), "--json"])
+        except EnvironmentRefusal as refusal:
+            return Told(ENVIRONMENT, words=str(refusal))
         except OSError as error:
-            return Told(ENVIRONMENT, words=f"no process or directory for a run: {error}")
+            return Told(ENVIRONMENT, words=f"no process for a run: {error}")
 
     def _perform(self, command: Sequence[str]) -> Told:
         with self._lock:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import msgspec
 from rich.text import Text
@@ -18,11 +17,13 @@ from rich.text import Text
 from rumpus.campaigns.tasks import software
 from rumpus.consoles import Lines, answers, notices, print_document, print_json, shown
 from rumpus.exit_codes import VALID
+from rumpus.harness.scratch import scratch
 from rumpus.live_line import LiveLine
 from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
 from rumpus.nights.documents.document import NightDocument, to_json
 from rumpus.nights.documents.notifying import notify
+from rumpus.nights.documents.outputs import OUTPUT
 from rumpus.nights.documents.plan_text import plan_document, plan_lines
 from rumpus.nights.documents.summary import duration, in_text, many
 from rumpus.nights.memory.store import Store
@@ -33,7 +34,7 @@ from rumpus.nights.planning import NightPlan, make_plan, with_notes
 from rumpus.nights.records import NightRow
 from rumpus.nights.revision import revision
 from rumpus.project_names import Names, find_in_working_directory, names_here
-from rumpus.results.atomic_file import link_atomically
+from rumpus.results.atomic_file import check_writable, link_atomically
 from rumpus.results.store_error import StoreError
 from rumpus.runs.shard import shard_of
 from rumpus.usage_error import UsageError
@@ -154,7 +155,10 @@ def _folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError.from_os_error(path, "make the night's directory", error) from error
+        raise StoreError.from_os_error(
+            path, "make the night's directory", error, option=OUTPUT
+        ) from error
+    check_writable(path / "night.json", option=OUTPUT)
     return path
 
 
@@ -228,7 +232,7 @@ def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
     if arguments.budget is not None:
         file = msgspec.structs.replace(file, budget=arguments.budget)
     with contextlib.ExitStack() as stack:
-        place = Path(stack.enter_context(TemporaryDirectory(prefix="rumpus-")))
+        place = stack.enter_context(scratch("nightly"))
         path = arguments.store
         if not path.exists():
             path = place / "nights.sqlite"

@@ -25,9 +25,10 @@ from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.consoles import answers, notices, print_document, print_text, shown
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
 from rumpus.nights.documents.bundling import performed_again
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import check_writable, write_atomically
 from rumpus.usage_error import UsageError
 
+_REPORT = "--report FILE"
 _STYLES = {True: "bold red", False: "green", "unknown": "yellow"}
 
 
@@ -42,6 +43,8 @@ def replay_command(arguments: argparse.Namespace) -> int:
         UsageError: there is no case, or it is malformed, or a report of several is asked for.
         StoreError: the report cannot be written.
     """
+    if arguments.report is not None:
+        check_writable(arguments.report, option=_REPORT)
     if _is_run(arguments.path) and not (_given_changes(arguments) or arguments.as_test):
         _, was = judged_again(arguments.path, trust=arguments.trust)
         if not was.seen:
@@ -103,7 +106,7 @@ def _write_report(arguments: argparse.Namespace, case: Case) -> None:
     if again.report is None:
         notices().print(Text(f"no report: {again.why}"), soft_wrap=True)
         return
-    write_atomically(arguments.report, again.report)
+    write_atomically(arguments.report, again.report, option=_REPORT)
     notices().print(Text(f"report: {shown(arguments.report)}"), soft_wrap=True)
 
 

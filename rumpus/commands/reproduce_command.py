@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, save_case
+from rumpus.campaigns.case import CASES, IN_FILE, Case, check_place_of_case, save_case
 from rumpus.campaigns.lifting import LiftedRun, lift
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.reproducing import Reproduction, reproduce
@@ -38,6 +38,7 @@ def reproduce_command(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"{arguments.path}: no directory of a run; `rumpus replay` performs cases again"
         )
+    check_place_of_case(arguments.output)
     lifted = lift(arguments.path, arguments.anomaly, trust=arguments.trust)
     console = notices()
     _print_lifted(console, lifted)
@@ -59,8 +60,8 @@ def reproduce_command(arguments: argparse.Namespace) -> int:
             case = shrinking.shrink()
     path = None
     if case is not None:
-        path = arguments.output or Path("cases") / f"{case.name()}{ENDING}"
-        save_case(case, path)
+        path = arguments.output or CASES / f"{case.name()}{ENDING}"
+        save_case(case, path, IN_FILE)
     code = campaign_exit_code(
         failed=case is not None, errors=made.error_codes, undecided=case is None
     )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from rumpus.campaigns.case import Case, save_case
+from rumpus.campaigns.case import CASES, IN_FILE, Case, check_place_of_case, save_case
 from rumpus.campaigns.replaying import ENDING, judge_replay
 from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.shrinking import Shrinking
@@ -31,6 +31,7 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         UsageError: there is no case or run, or it cannot be performed.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
+    check_place_of_case(arguments.output)
     given = given_case(arguments.path, trust=arguments.trust)
     console = notices()
     if not given.task().repeatable:
@@ -65,8 +66,8 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         mutant=given.mutant,
         known=given.known,
     )
-    path = arguments.output or Path("cases") / f"{case.name()}{ENDING}"
-    save_case(case, path)
+    path = arguments.output or CASES / f"{case.name()}{ENDING}"
+    save_case(case, path, IN_FILE)
     if shrinking.errors:
         words = f"{shrinking.errors} smaller runs could not be performed: {shrinking.why}"
         console.print(Text(words, style="yellow"), soft_wrap=True)

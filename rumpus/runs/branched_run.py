@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+from rumpus.harness.scratch import scratch, vanished
 from rumpus.harness.simulated_faults import FrameSeen
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
@@ -57,8 +56,8 @@ def branched_run(
         raise UsageError(f"--ensemble {settings.ensemble}: only simulated runs branch")
     forks = Forks(plan, branches, failed, frames=frames)
     interruption = Interruption()
-    with interruption.passed_on(), TemporaryDirectory(prefix="rumpus-") as place:
-        prepared = PreparedRun(replace(settings, runs=Path(place)), say, plan=plan)
+    with interruption.passed_on(), scratch("run") as place, forks.ending():
+        prepared = PreparedRun(replace(settings, runs=place), say, plan=plan)
         try:
             with interruption.listening(say):
                 directory = prepared.perform(interrupted=interruption.requested, forks=forks)
@@ -69,7 +68,7 @@ def branched_run(
         except BaseException as error:
             if not forks.is_child and not isinstance(error, Exception):
                 raise
-            result = failed(error)
+            result = failed(error if place.exists() else vanished(place))
         if interruption.requested() and not forks.is_child:
             raise KeyboardInterrupt
         forks.told(result)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.docker.container_workers import ContainerWorkers
-from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
-from rumpus.harness.docker.leftovers import find_leftovers, remove_leftovers
+from rumpus.harness.docker.leftovers import remove_dead_runs
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import Availability, Capability
 from rumpus.harness.links.link_process import ProcessLinks
@@ -70,11 +70,7 @@ class DockerWorld:
         """Make sure that the engine answers and has the images; remove what killed runs left."""
         engine = connect()
         try:
-            with refusals("removing what killed runs left"):
-                leftovers = find_leftovers(engine)
-                if leftovers:
-                    self._say(f"removing what is left of {'; '.join(map(str, leftovers))}")
-                    remove_leftovers(leftovers)
+            remove_dead_runs(engine, self._say)
             ensure_node_image(engine, self._say)
             if self._client_image:
                 tag = ensure_node_image(engine, self._say, self._client_image)

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from rumpus.exit_codes import DEFECT
 from rumpus.harness.driver import LONGEST_WAIT_NS
 from rumpus.harness.simulated.run import ORIGIN
 from rumpus.harness.simulated_faults import ClientMachines, FrameSeen, TriggerLinks
@@ -86,6 +87,7 @@ class Forks(Generic[T]):
         self._keep_frames = frames
         self._links: TriggerLinks | None = None
         self._machines: ClientMachines | None = None
+        self._maker = os.getpid()
         self._pipe: int | None = None
         """Where a child tells its result."""
 
@@ -123,9 +125,19 @@ class Forks(Generic[T]):
             self.results[self._number] = result
         if self._pipe is None:
             return
+        said = pickle.dumps(result)
         with os.fdopen(self._pipe, "wb") as pipe:
-            pickle.dump(result, pipe)
+            pipe.write(said)
         os._exit(0)
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """End a child at the end of the block, whatever has happened: the rest is its parent's."""
+        try:
+            yield
+        finally:
+            if self.is_child:
+                os._exit(DEFECT)
 
     def frames(self) -> list[FrameSeen]:
         """The clients' frames and switches since the load began, with times on the run's clock."""
@@ -140,7 +152,7 @@ class Forks(Generic[T]):
     @property
     def is_child(self) -> bool:
         """Whether this process is a child, which must end by ``told``."""
-        return self._pipe is not None
+        return os.getpid() != self._maker
 
     def _forked(self, number: int, directory: Path) -> bool:
         """Fork. In the child, whether it is one: true. The parent waits for its end."""

@@ -1,25 +1,17 @@
 """A run that is performed and judged, in a temporary directory."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Final
 
-from rumpus.harness.run import Status
+from rumpus.harness.scratch import scratch
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
+from rumpus.runs.onlookers import FOLLOWING, telling
 from rumpus.runs.performing import PreparedRun
 from rumpus.runs.run_settings import RunSettings
-
-Following = Callable[[Status], AbstractContextManager[None]]
-
-FOLLOWING: Final[ContextVar[Following | None]] = ContextVar("following", default=None)
-"""What shows the status of each run that is performed in this context; None if nothing does."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +45,16 @@ def judged_run(
         WorkerCrash: a client's process failed, by an error in the recipe's module, say.
         KeyboardInterrupt: Ctrl-C; the run is brought to its end before, and nothing is left of it.
     """
+    say = telling(say)
     interruption = Interruption()
-    with interruption.passed_on(), TemporaryDirectory(prefix="rumpus-") as place:
-        prepared = PreparedRun(replace(settings, runs=Path(place)), say, plan=plan)
+    with interruption.passed_on(), scratch("run") as place:
+        prepared = PreparedRun(replace(settings, runs=place), say, plan=plan)
         with interruption.listening(say):
             directory = prepared.perform(
                 interrupted=interruption.requested, following=FOLLOWING.get()
             )
         if interruption.requested():
             raise KeyboardInterrupt
+        say("judging")
         with collector_at_rest():
             yield JudgedRun(directory, judge_run(directory, prepared.workload, prepared.promises))

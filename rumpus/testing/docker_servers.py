@@ -10,10 +10,14 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
+from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
+from rumpus.harness.docker.guard import guarded
+from rumpus.harness.docker.leftovers import remove_dead_runs
 from rumpus.harness.ensemble import NodeState
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.srvr import answer_to, ask
+from rumpus.runs.onlookers import telling
 from rumpus.simulation.zookeeper.serving.session_ids import password, unsigned
 from rumpus.testing.servers import SYSTEM, Dump, Session, Znode
 from rumpus.usage_error import UsageError
@@ -242,6 +246,9 @@ def _signed(digits: str) -> int:
 def docker_servers(*, nodes: int, tick: float, image: str | None = None) -> Iterator[DockerServers]:
     """Real servers that all serve, while the ``with`` block runs; then all is removed.
 
+    It is removed as well if this process ends meanwhile. What killed runs have left is removed
+    before.
+
     Args:
         nodes: how many.
         tick: ``tickTime`` in seconds.
@@ -250,12 +257,18 @@ def docker_servers(*, nodes: int, tick: float, image: str | None = None) -> Iter
     Raises:
         EnvironmentRefusal: no engine, no image, no space, or the servers do not come up.
     """
+    say = telling()
+    with closing(connect()) as engine:
+        remove_dead_runs(engine, say)
     run_id = f"testing-{uuid4().hex[:12]}"
-    ensemble = DockerEnsemble(run_id, nodes=nodes, image=image, tick_ms=round(tick * 1000))
-    try:
-        ensemble.start()
-        addresses = {node: ensemble.client_address(node) for node in ensemble.nodes}
-        with closing(ProcessLinks(addresses, clients=1)) as links:
-            yield DockerServers(ensemble, links)
-    finally:
-        ensemble.tear_down()
+    tick_ms = round(tick * 1000)
+    ensemble = DockerEnsemble(run_id, nodes=nodes, image=image, tick_ms=tick_ms, report=say)
+    with guarded(run_id):
+        try:
+            ensemble.start()
+            addresses = {node: ensemble.client_address(node) for node in ensemble.nodes}
+            with closing(ProcessLinks(addresses, clients=1)) as links:
+                yield DockerServers(ensemble, links)
+        finally:
+            telling()("tearing down")
+            ensemble.tear_down()

@@ -56,18 +56,18 @@ def no_engine(monkeypatch):
 class Program:
     """The program as a process: what it says, what it is sent, what it leaves."""
 
-    def __init__(self, *words, **popen):
+    def __init__(self, *words, module="rumpus.program", environment=None, **popen):
         self._mark = f"RUMPUS_TEST={uuid.uuid4()}"
         name, value = self._mark.split("=")
         # Where no file may grow, Python would cut compiled code off, and all later imports fail.
         limited = {"PYTHONDONTWRITEBYTECODE": "1"} if "preexec_fn" in popen else {}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rumpus.program", *map(str, words)],
+            [sys.executable, "-m", module, *map(str, words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **limited, name: value},
+            env={**os.environ, **limited, **(environment or {}), name: value},
             process_group=0,
             **popen,
         )

@@ -75,9 +75,39 @@ def test_with_v_lines_tell_where_a_trial_is(pytest_in, tmp_path):
         """
     done = pytest_in(test, "-vv")
     assert done.returncode == 0, done.stdout
-    assert "test_my_lock \nlock, run 1: " in done.stdout
+    assert "test_my_lock \nlock: " in done.stdout
+    assert "\nlock, run 1: " in done.stdout
     assert " of 1 virtual s" in done.stdout
     assert done.stderr == ""
+
+
+def test_workers_of_xdist_tell_where_their_trials_are(pytest_in, tmp_path):
+    quick = "from rumpus.testing import trial_watch\n\ntrial_watch.WORKER_S = 0.1\n"
+    (tmp_path / "conftest.py").write_text(f"{quick}trial_watch.LOOK_S = 0.02\n")
+    test = """
+        def test_my_lock(rumpus):
+            rumpus.run("lock", time_limit=1, clients=2, nemesis=[], seed=0)
+        """
+    done = pytest_in(test, "-v", "-n", "1")
+    assert done.returncode == 0, done.stdout
+    assert "\n[gw0] lock, run 1: " in done.stderr
+
+
+@pytest.mark.docker
+def test_with_v_lines_tell_what_becomes_of_real_servers(pytest_in, tmp_path):
+    quick = "from rumpus.testing import trial_watch\n\ntrial_watch.VERBOSE_S = 0.1\n"
+    (tmp_path / "conftest.py").write_text(f"{quick}trial_watch.LOOK_S = 0.02\n")
+    test = """
+        import pytest
+
+        @pytest.mark.zookeeper(nodes=1, ensemble="docker")
+        def test_my_service(zookeeper):
+            pass
+        """
+    done = pytest_in(test, "-vv")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\nzookeeper: +[0-9.]+ s  starting 1 servers\n", done.stdout)
+    assert re.search(r"\nzookeeper: +[0-9.]+ s  tearing down\n", done.stdout)
 
 
 @one_in(2)

@@ -17,6 +17,7 @@ from rumpus.workloads.registry import WORKLOADS
 from tests.torture import troubled_runs
 from tests.torture.bases import bases
 from tests.torture.damaged_runs import accidents, forgeries
+from tests.torture.ended_commands import COMMANDS, PYTESTS, ended_command, ended_pytest, prepared
 from tests.torture.hostile_histories import hostile_histories
 from tests.torture.table import HEAD, Row
 
@@ -29,6 +30,8 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=5000)
     parser.add_argument("--interruptions", type=int, default=50, help="half of them on docker")
     parser.add_argument("--kills", type=int, default=20, help="half of them on docker")
+    words = "of each command of many runs, and of each kind of pytest"
+    parser.add_argument("--ends", type=int, default=12, help=words)
     parser.add_argument("--seed", type=int, default=0, help="of every random choice")
     parser.add_argument("--no-docker", action="store_true", help="leave out what needs an engine")
     arguments = parser.parse_args()
@@ -78,6 +81,14 @@ def _tortures(
             ),
             (f"full-{kind}", partial(troubled_runs.short_of_disk, kind)),
         ]
+    for_ends = prepared(place / "prepared")
+    for name in COMMANDS:
+        torture = partial(ended_command, name, for_ends, arguments.ends, seed=seed)
+        found.append((f"ended-{name}", torture))
+    for number, name in enumerate(PYTESTS):
+        if not (arguments.no_docker and name.startswith("real")):
+            torture = partial(ended_pytest, name, arguments.ends, seed=seed)
+            found.append((f"pytest-{number}", torture))
     if not arguments.no_docker:
         found += [
             ("outside", troubled_runs.meddled_with),

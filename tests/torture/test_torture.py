@@ -7,6 +7,7 @@ from tests.torture import troubled_runs
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import bases
 from tests.torture.damaged_runs import accidents
+from tests.torture.ended_commands import SIGNALS, ended_command, prepared
 from tests.torture.hostile_histories import hostile_histories
 from tests.torture.table import Row
 
@@ -47,3 +48,8 @@ def test_interruptions(tmp_path):
 
 def test_kills(tmp_path):
     assert_clean(troubled_runs.killed_outright("sim", 1, tmp_path))
+
+
+def test_ends_of_a_command(tmp_path):
+    made = prepared(tmp_path / "made")
+    assert_clean(ended_command("merge", made, len(SIGNALS), tmp_path / "ended"))

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from rumpus.nights.documents.document import VERSION, FailureResult, NightDocument, merged
-from rumpus.nights.documents.outputs import write_outputs
+from rumpus.nights.documents.outputs import OUTPUT, write_outputs
 from rumpus.nights.documents.summary import headline
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
@@ -171,4 +171,6 @@ def _copy_moved(
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)
             except OSError as error:
-                raise StoreError.from_os_error(target, "write the case", error) from error
+                raise StoreError.from_os_error(
+                    target, "write the case", error, option=OUTPUT
+                ) from error

@@ -136,7 +136,9 @@ def main(words: Sequence[str] | None = None) -> int:
         lines = annotations(night, lambda what: file_of(what, here, recipes))
         sys.stdout.writelines(f"{line}\n" for line in lines)
         if arguments.badge is not None:
-            write_atomically(arguments.badge, msgspec.json.encode(badge(night)) + b"\n")
+            write_atomically(
+                arguments.badge, msgspec.json.encode(badge(night)) + b"\n", option="--badge FILE"
+            )
     except (StoreError, UsageError) as error:
         notices().print(Lines(f"rumpus: {in_words(error)}", "red"), soft_wrap=True)
         return exit_code(error)

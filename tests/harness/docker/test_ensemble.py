@@ -10,9 +10,10 @@ from kazoo.client import KazooClient
 from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_node_image
-from rumpus.harness.docker.leftovers import OWNER_LABEL, RUN_LABEL, find_leftovers, owner
+from rumpus.harness.docker.leftovers import OWNER_LABEL, RUN_LABEL, find_leftovers
 from rumpus.harness.docker.probe import CAPABILITIES
 from rumpus.harness.ensemble import EnvironmentRefusal, serving
+from rumpus.harness.owners import Owner
 
 ZKLG = b"ZKLG"
 
@@ -56,7 +57,7 @@ def test_everything_is_labelled_and_published_on_loopback_only(ensemble, engine)
     assert len(made.networks) == 1
     for container in made.containers:
         assert container.labels[RUN_LABEL] == ensemble.run_id
-        assert container.labels[OWNER_LABEL] == owner(os.getpid())
+        assert container.labels[OWNER_LABEL] == str(Owner.of(os.getpid()))
     published = [
         binding
         for container in made.containers

@@ -15,10 +15,10 @@ from rumpus.harness.docker.leftovers import (
     RUN_LABEL,
     RunLeftovers,
     find_leftovers,
-    owner,
     remove_leftovers,
     remove_run,
 )
+from rumpus.harness.owners import Owner
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def dead_owner():
     with subprocess.Popen(["sleep", "60"]) as process:
-        name = owner(process.pid)
+        name = str(Owner.of(process.pid))
         process.kill()
     return name
 
@@ -36,7 +36,7 @@ def alive(who, *, local_engine=True):
 
 
 def test_this_process_is_alive():
-    assert alive(owner())
+    assert alive(str(Owner.of()))
 
 
 def test_ended_process_is_dead(dead_owner):
@@ -45,19 +45,19 @@ def test_ended_process_is_dead(dead_owner):
 
 def test_ended_process_that_nobody_has_waited_for_is_dead():
     with subprocess.Popen(["sleep", "60"]) as process:
-        name = owner(process.pid)
+        name = str(Owner.of(process.pid))
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert not alive(name)
 
 
 def test_other_process_with_the_same_pid_does_not_count():
-    boot, namespace, pid, start = owner().split()
+    boot, namespace, pid, start = str(Owner.of()).split()
     assert not alive(f"{boot} {namespace} {pid} {int(start) - 1}")
 
 
 def test_owner_from_before_a_reboot_is_dead_on_a_local_engine_only():
-    _, *rest = owner().split()
+    _, *rest = str(Owner.of()).split()
     before = " ".join(["00000000-0000-0000-0000-000000000000", *rest])
     assert not alive(before)
     assert alive(before, local_engine=False)
@@ -74,7 +74,7 @@ def test_nobody_owns_what_is_not_labelled_so():
 
 def test_there_is_no_owner_without_a_process(dead_owner):
     with pytest.raises(ProcessLookupError):
-        owner(int(dead_owner.split()[2]))
+        Owner.of(int(dead_owner.split()[2]))
 
 
 @pytest.fixture
@@ -123,15 +123,15 @@ def test_things_of_a_dead_owner_are_found_and_removed_with_their_volumes(engine,
 
 @pytest.mark.docker
 def test_things_of_a_living_owner_are_kept_unless_everything_is_asked_for(engine, make):
-    run_id, *_ = make({OWNER_LABEL: owner()})
+    run_id, *_ = make({OWNER_LABEL: str(Owner.of())})
     assert run_id not in found(engine)
     assert found(engine, everything=True)[run_id].alive
 
 
 @pytest.mark.docker
 def test_removing_a_run_leaves_others(engine, make):
-    one, *_ = make({OWNER_LABEL: owner()})
-    other, *_ = make({OWNER_LABEL: owner()})
+    one, *_ = make({OWNER_LABEL: str(Owner.of())})
+    other, *_ = make({OWNER_LABEL: str(Owner.of())})
     remove_run(engine, one)
     runs = found(engine, everything=True)
     assert one not in runs

@@ -1,5 +1,7 @@
 import faulthandler
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.campaigns import run_process
 from rumpus.campaigns.run_process import (
     ProcessEndedError,
     ProcessGroup,
@@ -15,6 +18,7 @@ from rumpus.campaigns.run_process import (
     Surroundings,
     surroundings,
 )
+from rumpus.harness.owners import Owner
 from tests.rumpus.campaigns.running import is_running
 
 HERE = surroundings()
@@ -108,3 +112,22 @@ def test_a_thread_whose_process_has_ended_gets_another():
     assert second is not first
     assert second.call(HERE, 0, max, 1, 2) == 2
     group.end()
+
+
+STARTER = f"""
+import subprocess, sys, time
+words = [sys.executable, "-c", {run_process.PROGRAM!r}, "sim-server", "--port", "0"]
+with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+    process.stdout.readline()
+    print(process.pid, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_program_that_is_started_does_not_outlive_a_process_that_is_killed(eventually):
+    words = [sys.executable, "-c", STARTER]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as starter:
+        started = int(starter.stdout.readline())
+        owner = Owner.of(started)
+        starter.kill()
+    eventually(lambda: not owner.lives())

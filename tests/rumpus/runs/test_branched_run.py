@@ -1,11 +1,13 @@
 """Runs that branch. The law: a branch is the very run that its plan makes from the beginning."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
+from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
@@ -113,6 +115,44 @@ def test_an_error_in_a_branch_is_told():
     branches = [Branch(0.3, plan(FREEZE)), Branch(0.5, plan(RESEED[0]))]
     seen = branched_run(settings(time_limit=1.0), EMPTY, branches, examine, failed)
     assert seen == [("failed", "client-pause"), ("failed", "reseed")]
+
+
+def test_a_branch_that_cannot_tell_its_result_takes_nothing_from_the_others():
+    def examine(judged, _frames):
+        kind = judged.judgement.record.nemesis[0]
+        return (lambda: kind) if kind == "client-pause" else kind  # a lambda cannot be pickled
+
+    here = os.getpid()
+    branches = [Branch(0.3, plan(FREEZE)), Branch(0.4, plan(RESEED[0])), Branch(0.9, plan(KILL))]
+    seen = branched_run(settings(time_limit=1.2), EMPTY, branches, examine, failed)
+    if os.getpid() != here:
+        os._exit(1)  # a branch has come out, and would go on with the tests
+    assert seen == [("failed", "the run's process ended with code 5"), "reseed", "kill"]
+
+
+def test_a_run_whose_directory_somebody_removes_says_so():
+    def examine(judged, _frames):
+        shutil.rmtree(judged.directory.path.parents[1])
+        return judged.directory.history.read_bytes()
+
+    branches = [Branch(0.3, plan(FREEZE))]
+    ((_, why),) = branched_run(settings(time_limit=1.0), EMPTY, branches, examine, failed)
+    assert "was removed while it was in use: see what cleans up" in why
+
+
+def test_so_does_one_without_branches(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def remove(words):
+        if words == "judging":
+            (place,) = tmp_path.iterdir()
+            shutil.rmtree(place)
+
+    with (
+        pytest.raises(EnvironmentRefusal, match="was removed while it was in use"),
+        judged_run(settings(time_limit=1.0), remove, plan=EMPTY),
+    ):
+        pytest.fail("there is nothing to judge")
 
 
 @pytest.mark.parametrize(

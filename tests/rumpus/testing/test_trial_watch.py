@@ -1,10 +1,11 @@
 import io
+import re
 
 import pytest
 
 from rumpus.harness.driver import Progress
 from rumpus.harness.run import Status
-from rumpus.runs.judged_run import FOLLOWING
+from rumpus.runs.onlookers import FOLLOWING, TOLD, telling
 from rumpus.testing import trial_watch
 from rumpus.testing.trial_watch import TrialWatch
 
@@ -39,3 +40,25 @@ def test_a_short_trial_says_nothing_and_nobody_follows_the_next():
         pass
     assert screen.getvalue() == ""
     assert FOLLOWING.get() is None
+    assert TOLD.get() is None
+
+
+def test_what_is_done_before_and_after_a_run_is_told(eventually):
+    screen, said = io.StringIO(), []
+
+    def shows(line):
+        eventually(lambda: re.search(f"^{line}$", screen.getvalue(), re.MULTILINE))
+
+    with TrialWatch(screen, 0.001, "lock").watching():
+        shows(r"lock: +[0-9.]+ s  begins")
+        say = telling(said.append)
+        say("waiting for another process that builds an image")
+        shows(r"lock: +[0-9.]+ s  waiting for another process that builds an image")
+        say("load for 1 s")
+        with following(Status(progress=Progress(ok=7))):
+            shows(r"lock, run 1: .* ok 7 .*\(load for 1 s\)")
+        say("judging")
+        shows(r"lock, run 1: +[0-9.]+ s  judging")
+    assert said == ["waiting for another process that builds an image", "load for 1 s", "judging"]
+    telling(said.append)("nobody looks on")
+    assert said[-1] == "nobody looks on"

@@ -4,15 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from rumpus.harness.docker.leftovers import OWNER_LABEL
 
+ROOT = Path(__file__).parents[3]
+
 SCRIPT = """
 import sys, threading, rumpus
-from rumpus.harness.docker.leftovers import owner
-print(owner(), flush=True)
+from rumpus.harness.owners import Owner
+print(Owner.of(), flush=True)
 told = []
 def say(line):
     told.append(line)
@@ -39,7 +42,7 @@ def trial(tmp_path):
             stdout=subprocess.PIPE,
             text=True,
             cwd=here,
-            env=os.environ | {"TMPDIR": str(temporary)},
+            env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
         ) as process:
             words = []
             for line in process.stdout:

@@ -1,0 +1,68 @@
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from rumpus.results.atomic_file import check_writable, write_atomically
+from rumpus.results.store_error import StoreError, UnreadableRun
+
+
+def everything(place):
+    return sorted(place.rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["new.json", "old.json", "a/b/new.json"])
+def test_a_file_that_can_be_written_is_found_so_and_nothing_is_left(tmp_path, name):
+    (tmp_path / "old.json").write_text("old")
+    before = everything(tmp_path)
+    check_writable(tmp_path / name, option="-o FILE")
+    assert everything(tmp_path) == before
+    assert (tmp_path / "old.json").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("file/new.json", "a file stands where a directory is needed: remove it, or use -o FILE"),
+        ("file/a/new.json", "a file stands where a directory is needed: remove it, or use -o FILE"),
+        ("link/new.json", "check that the path exists"),
+        (".", "a directory stands where a file is needed: remove it, or use -o FILE"),
+        ("x" * 250, "(File name too long); check the path, or choose another place with -o FILE"),
+    ],
+)
+def test_one_that_cannot_is_told_as_when_it_is_written(tmp_path, name, words):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("missing")
+    before = everything(tmp_path)
+    with pytest.raises(StoreError) as found:
+        check_writable(tmp_path / name, option="-o FILE")
+    assert str(found.value).endswith(words)
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+def test_a_folder_that_takes_no_files_is_told_with_the_option_that_chooses_another(
+    tmp_path, monkeypatch, number
+):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    for attempt in (
+        check_writable,
+        lambda path, option: write_atomically(path, b"", option=option),
+    ):
+        with pytest.raises(StoreError, match=r"or choose another place with --cases DIR$"):
+            attempt(tmp_path / "it.json", option="--cases DIR")
+    with pytest.raises(StoreError, match=r"or choose another place with --runs DIR$"):
+        write_atomically(tmp_path / "it.json", b"")
+
+
+def test_nothing_else_is_offered_where_there_is_no_option():
+    error = OSError(errno.EACCES, "Permission denied")
+    for told in (
+        StoreError.from_os_error(Path("it"), "write it", error, option=""),
+        UnreadableRun.from_os_error(Path("it"), "write it", error),
+    ):
+        assert str(told) == "it: cannot write it (Permission denied); make it accessible"
