@@ -83,6 +83,10 @@ class Progress(msgspec.Struct):
     time: int = 0
     faults: dict[str, str] = msgspec.field(default_factory=dict)
 
+    def completions(self) -> dict[str, int]:
+        """How many operations of clients ended with each outcome."""
+        return {"ok": self.ok, "fail": self.fail, "info": self.info}
+
 
 class Driver:
     """Drives one run from its first operation to its last.

@@ -251,7 +251,7 @@ def _drive(
         driver.record("link", "requests", counts)
     if not interpreter.stopped:
         driver.record("control", "phase-end", {"phase": "final"})
-    driver.record("control", "end")
+    driver.record("control", "end", driver.progress.completions())
 
 
 def _whole(run: Run, faults: Timetable, began: int) -> Generator:

@@ -3,7 +3,8 @@
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,9 @@ from rumpus.results.run_directory import RunDirectory
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import Base
 from tests.torture.commands import Call, Ended, run_all
+from tests.torture.edits import EDITS
 from tests.torture.forgeries import FORGERIES, forge
+from tests.torture.histories_changed import recounted
 from tests.torture.table import Row
 
 OUTCOMES = {0: "valid", 1: "violation", 2: "refused", 3: "unknown"}
@@ -52,6 +55,53 @@ def _forgeries(bases: list[Base], place: Path) -> Iterator[_Damaged]:
         run = _copy(base, place, number)
         changed = forge(name, RunDirectory(run), RunDirectory(base.other))
         yield _damaged(base, name, run, forged=True, changed=changed)
+
+
+def game(bases: list[Base], place: Path, pairs: set[str]) -> Row:
+    """Make every edit of runs that show a violation, and in some families every two of them.
+
+    Args:
+        bases: the runs.
+        place: for files.
+        pairs: the families.
+    """
+    return _check(f"{len(EDITS)} edits, and pairs of them", _game(bases, place, pairs))
+
+
+def _game(bases: list[Base], place: Path, pairs: set[str]) -> Iterator[_Damaged]:
+    broken = [base for base in bases if base.outcome == "violation"]
+    moves = [
+        (base, names)
+        for base in broken
+        for names in (
+            *((name,) for name in EDITS),
+            *(combinations(EDITS, 2) if base.family in pairs else ()),
+        )
+    ]
+    for number, (base, names) in enumerate(moves):
+        run = _copy(base, place, number)
+        for name in names:
+            EDITS[name](RunDirectory(run), RunDirectory(base.other))
+        RunDirectory(run).seal()
+        yield _damaged(base, ", then ".join(names), run, forged=True, changed=True)
+
+
+def performed_again(bases: list[Base], place: Path) -> Row:
+    """Make every edit with the counts made anew, and have each run performed again."""
+    return _check(f"{len(EDITS)} edits, and --perform", _performed_again(bases, place))
+
+
+def _performed_again(bases: list[Base], place: Path) -> Iterator[_Damaged]:
+    broken = [base for base in bases if base.outcome == "violation"]
+    for number, (base, name) in enumerate((base, name) for base in broken for name in EDITS):
+        run = _copy(base, place, number)
+        EDITS[name](RunDirectory(run), RunDirectory(base.other))
+        recounted(RunDirectory(run))
+        RunDirectory(run).seal()
+        yield replace(
+            _damaged(base, name, run, forged=True, changed=True),
+            words=("check", str(run), "--json", "--perform"),
+        )
 
 
 def _copy(base: Base, place: Path, number: int) -> Path:
