@@ -30,9 +30,9 @@ class _SessionEvent(_OfClient):
 
 
 class _End(msgspec.Struct):
-    ok: _Process | None = None
-    fail: _Process | None = None
-    info: _Process | None = None
+    ok: list[_Process] | None = None
+    fail: list[_Process] | None = None
+    info: list[_Process] | None = None
 
 
 class _Action(_OfClient):

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from rumpus.checker.history import History, Op
+from rumpus.checker.history import History, Op, OpType
 
-OUTCOMES = ("ok", "fail", "info")
+OUTCOMES: tuple[OpType, ...] = ("ok", "fail", "info")
 
 
 @dataclass
@@ -108,15 +108,20 @@ def _started(client: _Client, op: Op, clients: int) -> bool:
 
 
 def miscounted_operations(history: History) -> Iterator[str]:
-    """The history has as many completions of each type as were counted at the run's end."""
+    """The history has as many completions of each client as were counted at the run's end."""
     for end in history.events("control", "end"):
         counted: Mapping[str, Any] = end.value if isinstance(end.value, dict) else {}
-        seen = Counter(op.type for op in history if isinstance(op.process, int))
-        for outcome in OUTCOMES:
-            number = counted.get(outcome)
-            if number is not None and number != seen[outcome]:
-                yield (
-                    f"by the count at the run's end, {number} operations ended with {outcome}, "
-                    f"but the history has {seen[outcome]}"
-                )
-                return
+        seen = Counter(
+            (op.type, history.client_of(op.process))
+            for op in history
+            if isinstance(op.process, int)
+        )
+        for outcome in OUTCOMES if counted else ():
+            numbers = counted.get(outcome) or [0] * history.clients
+            for client, number in enumerate(numbers):
+                if number != seen[outcome, client]:
+                    yield (
+                        f"by the count at the run's end, {number} operations of c{client} ended "
+                        f"with {outcome}, but the history has {seen[outcome, client]}"
+                    )
+                    return

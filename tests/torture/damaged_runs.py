@@ -11,7 +11,7 @@ from random import Random
 from rumpus.results.run_directory import RunDirectory
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import Base
-from tests.torture.commands import Call, Ended, run_all
+from tests.torture.commands import Call, Ended, run_all, run_one
 from tests.torture.edits import EDITS
 from tests.torture.forgeries import FORGERIES, forge
 from tests.torture.histories_changed import recounted
@@ -22,10 +22,16 @@ OUTCOMES = {0: "valid", 1: "violation", 2: "refused", 3: "unknown"}
 
 @dataclass(frozen=True)
 class _Damaged(Call):
+    """A call of ``rumpus check`` for a run that was damaged, or forged.
+
+    ``only_performed``: what its files do not show, ``--perform`` has to.
+    """
+
     base: Base
     what: str
     forged: bool
     changed: bool
+    only_performed: bool = False
 
 
 def accidents(bases: list[Base], count: int, place: Path, seed: int = 0) -> Row:
@@ -83,7 +89,8 @@ def _game(bases: list[Base], place: Path, pairs: set[str]) -> Iterator[_Damaged]
         for name in names:
             EDITS[name](RunDirectory(run), RunDirectory(base.other))
         RunDirectory(run).seal()
-        yield _damaged(base, ", then ".join(names), run, forged=True, changed=True)
+        damaged = _damaged(base, ", then ".join(names), run, forged=True, changed=True)
+        yield replace(damaged, only_performed=True)
 
 
 def performed_again(bases: list[Base], place: Path) -> Row:
@@ -122,7 +129,13 @@ def _check(title: str, damaged: Iterator[_Damaged]) -> Row:
         found = OUTCOMES.get(ended.code, str(ended.code))
         row.count("same verdict" if found == call.base.outcome else found)
         row.measure(ended)
-        if (wrong := _wrong(call, ended, found)) is not None:
+        wrong = _wrong(call, ended, found)
+        if wrong == "valid" and call.only_performed:
+            again = run_one(replace(call, words=(*call.words, "--perform")))
+            found = OUTCOMES.get(again.code, str(again.code))
+            row.count("found by --perform alone" if found != "valid" else "valid, performed, too")
+            wrong = again.trouble or (wrong if found == "valid" else None)
+        if wrong is not None:
             row.defect(f"{call.base.family} ({call.base.outcome}), {call.what}: {wrong}")
         else:
             shutil.rmtree(call.place)

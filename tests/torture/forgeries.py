@@ -257,6 +257,8 @@ def an_action_made_up(run: RunDirectory, _: RunDirectory) -> bool:
 @forgery
 def another_kind_of_fault_planned(run: RunDirectory, _: RunDirectory) -> bool:
     plan = json.loads(run.record.read_text())["plan"]
+    if not plan or not plan.get("entries"):
+        return False
     plan["entries"][0]["kind"] = "kill"
     return told(run, plan=plan)
 

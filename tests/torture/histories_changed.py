@@ -80,11 +80,17 @@ def without_operations(run: RunDirectory, dropped: Callable[[list[Record]], bool
 
 def recounted(run: RunDirectory) -> bool:
     """Count the completions at the end anew: then nothing in the files tells of a cut."""
-    seen = Counter(r["type"] for r in records(run) if isinstance(r["process"], int))
+    clients = json.loads(run.record.read_text())["clients"]
+    seen = Counter(
+        (r["type"], r["process"] % clients) for r in records(run) if isinstance(r["process"], int)
+    )
 
     def change(record: Record) -> Record:
         if (record["process"], record["f"]) == ("control", "end"):
-            record["value"] = {outcome: seen[outcome] for outcome in ("ok", "fail", "info")}
+            record["value"] = {
+                outcome: [seen[outcome, client] for client in range(clients)]
+                for outcome in ("ok", "fail", "info")
+            }
         return record
 
     return changed(run, change)
