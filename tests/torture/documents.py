@@ -348,14 +348,16 @@ def _night_files() -> list[Any]:
 
 
 def _runs() -> list[Any]:
-    """Whole runs, as recorded by hand."""
+    """Whole runs, as recorded by hand: one without faults, and one whose fault never began."""
     story = turns(6)
-    plan = {"version": 1, "entries": [], "notes": ["no faults"]}
-    told = record(
-        recipe="fair", clients=story.clients, plan=plan, clock_anchors=[], versions={"kazoo": "2"}
-    )
-    ops = [_plain(op) for op in story.ops]
-    return [{"record": json.loads(msgspec.json.encode(told)), "history": ops}]
+    pause = {"id": 1, "at": 1.0, "kind": "client-pause", "targets": {"names": ["c1"]}}
+    found = []
+    for entries in ([], [{**pause, "duration": 0.5, "options": {}}]):
+        plan = {"version": 1, "entries": entries, "notes": ["made up"]}
+        told = record(recipe="fair", clients=story.clients, plan=plan, versions={"kazoo": "2"})
+        ops = [_plain(op) for op in story.ops]
+        found.append({"record": json.loads(msgspec.json.encode(told)), "history": ops})
+    return found
 
 
 def kinds() -> dict[str, Kind]:

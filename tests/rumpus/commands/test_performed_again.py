@@ -76,6 +76,14 @@ def test_what_was_taken_out_of_a_history_is_found_out(sound, tmp_path, capsys):
     assert f"same digest, but another record {dropped[0]['index']} of its history" in told
 
 
+@pytest.mark.parametrize(("plan", "code"), [(None, 3), ({"entries": 5}, 2)])
+def test_a_run_whose_plan_was_taken_is_another(sound, tmp_path, plan, code):
+    run = RunDirectory(shutil.copytree(sound, tmp_path / "run"))
+    run.record.write_text(json.dumps({**json.loads(run.record.read_text()), "plan": plan}))
+    run.seal()
+    assert main(["check", str(run.path), "--perform"]) == code
+
+
 def test_what_cannot_be_performed_again_is_said(sound, tmp_path, capsys):
     shutil.copy(sound / "history.jsonl", tmp_path / "alone.jsonl")
     assert main(["check", str(tmp_path / "alone.jsonl"), "--perform"]) == 2
