@@ -10,7 +10,7 @@ import logging
 import queue
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Protocol
@@ -87,7 +87,8 @@ class Progress(msgspec.Struct):
 class Driver:
     """Drives one run from its first operation to its last.
 
-    ``watch_events`` counts the watch events recorded so far, by client. ``library`` is the
+    ``watch_events`` counts the watch events recorded so far, by client, and ``completions`` the
+    operations that ended, by outcome and client. ``library`` is the
     version of the client library that they have loaded, None before the first is open.
 
     Args:
@@ -121,6 +122,7 @@ class Driver:
     ) -> None:
         self.progress = Progress()
         self.watch_events: Counter[int] = Counter()
+        self.completions: defaultdict[str, Counter[int]] = defaultdict(Counter)
         self.library: str | None = None
         self._witness = witness
         self._links = links
@@ -448,9 +450,11 @@ class Driver:
             if op.type != "invoke":
                 setattr(self.progress, op.type, getattr(self.progress, op.type) + 1)
             interpreter = self._interpreter
+            client = op.process % interpreter.context.clients
+            if op.type != "invoke":
+                self.completions[op.type][client] += 1
             interpreter.observe(op)
             self._news = True
-            client = op.process % interpreter.context.clients
             process = interpreter.context.process_of(client)
             if process != op.process:
                 self._reopen(client, process)

@@ -251,7 +251,11 @@ def _drive(
         driver.record("link", "requests", counts)
     if not interpreter.stopped:
         driver.record("control", "phase-end", {"phase": "final"})
-    driver.record("control", "end")
+    ended = {
+        outcome: [counts[client] for client in range(run.count)]
+        for outcome, counts in sorted(driver.completions.items())
+    }
+    driver.record("control", "end", ended)
 
 
 def _whole(run: Run, faults: Timetable, began: int) -> Generator:

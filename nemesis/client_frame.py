@@ -7,12 +7,10 @@ difference to a run, but before or after which frame a fault begins does.
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, get_args
-
-from msgspec import Meta
+from typing import Final, Literal, get_args
 
 from rumpus.nemesis.armed_fault import ArmedFault
-from rumpus.nemesis.fault import Draft, FaultOptions, Turn
+from rumpus.nemesis.fault import Counted, Draft, FaultOptions, Turn
 from rumpus.nemesis.targets import Targets
 
 FrameAction = Literal["lose", "reset", "silence", "freeze", "stall"]
@@ -57,7 +55,7 @@ class FrameOptions(FaultOptions, frozen=True, kw_only=True):
     """
 
     how: FrameAction = ACTIONS[0]
-    number: Annotated[int, Meta(ge=1)] = 1
+    number: Counted = 1
 
 
 class ClientFrame(ArmedFault):

@@ -5,15 +5,13 @@ passes. Other faults hit such a moment only by luck.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from rumpus.harness.links.zookeeper_frames import REQUESTS
 from rumpus.harness.simulated_faults import RequestAction, RequestTrigger
 from rumpus.nemesis.armed_fault import ArmedFault
 from rumpus.nemesis.entry import one_of
-from rumpus.nemesis.fault import Draft, LinkOptions, Turn
+from rumpus.nemesis.fault import Counted, Draft, LinkOptions, Milliseconds, Turn
 from rumpus.nemesis.targets import Targets
 
 ACTIONS: tuple[RequestAction, ...] = ("drop-reply", "hold-reply", "cut-before", "cut-after")
@@ -31,8 +29,8 @@ class RequestOptions(LinkOptions, frozen=True, kw_only=True):
 
     how: RequestAction = ACTIONS[0]
     request: str = "create"
-    number: Annotated[int, Meta(ge=1)] = 1
-    hold: Annotated[float, Meta(gt=0)] = 1000.0
+    number: Counted = 1
+    hold: Milliseconds = 1000.0
 
     def check(self, nodes: Sequence[str]) -> None:
         """Refuse kinds of request and servers that do not exist."""

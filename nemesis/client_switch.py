@@ -5,13 +5,11 @@ at one switch, and let all others go first, finds most such mistakes (delay-boun
 Emmi, S. Qadeer, Z. Rakamaric, "Delay-Bounded Scheduling", POPL 2011).
 """
 
-from typing import Annotated, Final
-
-from msgspec import Meta
+from typing import Final
 
 from rumpus.nemesis.armed_fault import ArmedFault
 from rumpus.nemesis.client_frame import FRAME_MODES
-from rumpus.nemesis.fault import Draft, FaultOptions, Turn
+from rumpus.nemesis.fault import Counted, Draft, FaultOptions, Milliseconds, Turn
 from rumpus.nemesis.targets import Targets
 
 HOLD_MS: Final = 300.0
@@ -35,8 +33,8 @@ class SwitchOptions(FaultOptions, frozen=True, kw_only=True):
         hold: milliseconds.
     """
 
-    number: Annotated[int, Meta(ge=1)] = 1
-    hold: Annotated[float, Meta(gt=0)] = HOLD_MS
+    number: Counted = 1
+    hold: Milliseconds = HOLD_MS
 
 
 class ClientSwitch(ArmedFault):

@@ -1,7 +1,7 @@
 """One entry of a fault plan as data, and the error for what is wrong with a plan."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -26,7 +26,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ``options`` are plain data here: ``Fault.takes`` is their type, another for each kind of fault.
     """
 
-    id: int
+    id: Annotated[int, msgspec.Meta(ge=-(1 << 53), lt=1 << 53)]
     at: float
     kind: str
     targets: Targets

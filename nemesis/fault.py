@@ -5,10 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 
+from rumpus.checker.bounds import LONGEST_S
 from rumpus.checker.timeline.timeline import Effect
 from rumpus.harness.ensemble import Capability, Ensemble
 from rumpus.nemesis.entry import Entry, PlanError, check_names, one_of
@@ -20,6 +31,11 @@ FORCE_BOUND = 5.0
 
 LEAST_LEAD = 0.05
 """Seconds by which an ``escort`` begins earlier, at least."""
+
+Counted = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+"""An option that says which one is meant, from 1."""
+Milliseconds = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_S * 1000)]
+"""An option that says how long."""
 
 Target = TypeVar("Target")
 """A server's name or a client's number."""

@@ -18,20 +18,25 @@ true`` a fault begins at its time even if an earlier one has not yet been seen t
 healed; what was not seen to be healed then is looked at again later.
 """
 
-import math
 import re
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rumpus.checker.bounds import LONGEST_S
 from rumpus.nemesis.entry import Entry, PlanError, one_of
 from rumpus.nemesis.registry import FAULTS, fault_of
 from rumpus.nemesis.targets import Targets
 
 VERSION = 1
+
+MOST_ENTRIES = 100_000
+"""Faults of a plan: a week of load has 60,000 of the usual ones."""
+MOST_PAIRS = 1_000_000
+"""Pairs of faults in force at once: each is looked at. 1,000 faults at once have half a million."""
 
 
 class FaultPlan(
@@ -145,32 +150,56 @@ def validate(
     Raises:
         PlanError: it asks for something impossible, or entries conflict; the message names them.
     """
-    for place, entry in enumerate(plan.entries):
+    if len(plan.entries) > MOST_ENTRIES:
+        raise PlanError(
+            f"{source}: {len(plan.entries):,} faults; there are at most {MOST_ENTRIES:,}"
+        )
+    known: dict[int, Entry] = {}
+    for entry in plan.entries:
         try:
-            _check_id(entry, plan.entries[:place])
+            _check_id(entry, known)
             _check_times(entry, time_limit)
             _check_entry(entry, nodes, clients)
-            _check_of(entry, plan.entries)
         except PlanError as error:
             raise PlanError(f"{source}: entry {entry.id}: {error}") from None
-    for one, other in combinations(sorted(plan.entries, key=lambda e: e.at), 2):
-        if other.at < one.end and (why := conflict(one, other)):
+    for entry in plan.entries:
+        try:
+            _check_of(entry, known)
+        except PlanError as error:
+            raise PlanError(f"{source}: entry {entry.id}: {error}") from None
+    for number, (one, other) in enumerate(_at_once(plan.entries)):
+        if number == MOST_PAIRS:
+            raise PlanError(
+                f"{source}: more than {MOST_PAIRS:,} pairs of faults are in force at once; let "
+                "fewer overlap"
+            )
+        if why := conflict(one, other):
             raise PlanError(
                 f"{source}: entries {one.id} and {other.id} conflict: {why}, and both are in force "
                 f"from {other.at:g} s to {min(one.end, other.end):g} s; move one of them"
             )
 
 
-def _check_id(entry: Entry, earlier: Sequence[Entry]) -> None:
-    if any(entry.id == other.id for other in earlier):
+def _at_once(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """Each two entries that are in force at once, the earlier one first."""
+    by_time = sorted(entries, key=lambda entry: entry.at)
+    for place, one in enumerate(by_time):
+        for other in islice(by_time, place + 1, None):
+            if other.at >= one.end:
+                break
+            yield one, other
+
+
+def _check_id(entry: Entry, known: dict[int, Entry]) -> None:
+    if known.setdefault(entry.id, entry) is not entry:
         raise PlanError('field "id" is used by an earlier entry; give each its own')
 
 
-def _check_of(entry: Entry, entries: Sequence[Entry]) -> None:
+def _check_of(entry: Entry, known: Mapping[int, Entry]) -> None:
     of = entry.targets.of
     if of is None:
         return
-    meant = next((other for other in entries if other.id == of), None)
+    meant = known.get(of)
     if meant is None:
         raise PlanError(f'field "targets.of" is {of}, and there is no such entry')
     if meant.at >= entry.at:
@@ -181,15 +210,18 @@ def _check_of(entry: Entry, entries: Sequence[Entry]) -> None:
 
 
 def _check_times(entry: Entry, time_limit: float | None) -> None:
-    if not (math.isfinite(entry.at) and entry.at >= 0):
-        raise PlanError(f'field "at" is {entry.at:g}; it must be 0 or more seconds')
+    if not 0 <= entry.at <= LONGEST_S:
+        raise PlanError(f'field "at" is {entry.at:g}; it is not from 0 to {LONGEST_S:,} seconds')
     if time_limit is not None and entry.at >= time_limit:
         raise PlanError(
             f'field "at" is {entry.at:g}, after the load has ended; '
             f"it must be below the time limit of {time_limit:g} s"
         )
-    if not (math.isfinite(entry.duration) and entry.duration > 0):
-        raise PlanError(f'field "duration" is {entry.duration:g}; it must be more than 0 seconds')
+    if not 0 < entry.duration <= LONGEST_S:
+        raise PlanError(
+            f'field "duration" is {entry.duration:g}; it must be more than 0 seconds, and at most '
+            f"{LONGEST_S:,}"
+        )
 
 
 def _check_entry(entry: Entry, nodes: int, clients: int) -> None:

@@ -13,7 +13,7 @@ from random import Random
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import LEAST_LEAD, Draft, Turn
-from rumpus.nemesis.plan import VERSION, FaultPlan, validate
+from rumpus.nemesis.plan import MOST_ENTRIES, VERSION, FaultPlan, validate
 from rumpus.nemesis.registry import FAULTS, known_kinds
 
 FIRST = 1.0
@@ -110,8 +110,10 @@ def _draw(
     while len(sequence) < table.count:
         sequence += rng.sample(kinds, len(kinds))
     entries: list[Entry] = []
+    seen: set[str] = set()
     for slot, kind in enumerate(sequence[: table.count]):
-        turn = Turn(rng, kind not in sequence[:slot], nodes, needed, table.longest, requests)
+        turn = Turn(rng, kind not in seen, nodes, needed, table.longest, requests)
+        seen.add(kind)
         draft = FAULTS[kind].draw(turn)
         at, duration = _time(draft, slot, table, turn)
         drawn = [(at + draft.lead, duration, draft.targets, draft.options)]
@@ -158,6 +160,11 @@ def timetable(kinds: int, *, time_limit: float, interval: float, needed: float) 
     first = max(FIRST, slot / 3)
     usual = max(needed + SPREAD, DEPOSE)
     count = 1 + int((time_limit - TAIL - usual - first) // slot)
+    if count > MOST_ENTRIES:
+        raise PlanError(
+            f"{count:,} faults in {time_limit:,.0f} s of load; a plan has at most "
+            f"{MOST_ENTRIES:,}: use a longer --nemesis-interval"
+        )
     if count >= kinds:
         return Timetable(first, slot, count, slot - ROOM, time_limit - TAIL, tuple(notes))
     slot, room = _squeezed(kinds, time_limit)

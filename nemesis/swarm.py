@@ -19,7 +19,7 @@ from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Turn
 from rumpus.nemesis.grudges import minority
-from rumpus.nemesis.plan import VERSION, FaultPlan, conflict, validate
+from rumpus.nemesis.plan import MOST_ENTRIES, VERSION, FaultPlan, conflict, validate
 from rumpus.nemesis.random_plan import DEPOSE, MARGIN, TAIL
 from rumpus.nemesis.registry import FAULTS, fault_of, known_kinds
 from rumpus.nemesis.targets import Targets
@@ -258,6 +258,11 @@ class _Draft:
     def entries(self) -> tuple[Entry, ...]:
         """Draw all faults, in order of their beginning."""
         rng = self._rng
+        if self._end / self._gap > MOST_ENTRIES:
+            raise PlanError(
+                f"a fault every {self._gap:.1f} s for {self._end:,.0f} s of load; a plan has at "
+                f"most {MOST_ENTRIES:,}: use a shorter --time-limit"
+            )
         at = min(FIRST + rng.expovariate(1 / self._gap), self._end / 2)
         while at < self._end:
             for _ in range(TRIES):

@@ -1,5 +1,6 @@
 """Writing a file, or a symbolic link, so that no reader ever sees half of it."""
 
+import contextlib
 import errno
 import os
 from pathlib import Path
@@ -26,7 +27,8 @@ def write_atomically(path: Path, content: bytes | str, *, option: str | None = N
         draft.write_bytes(data)
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the name may be one that no file can have
+            draft.unlink()
         raise StoreError.from_os_error(path, "write it", error, option=option) from error
 
 

@@ -83,12 +83,17 @@ def in_shell(words: Iterable[object]) -> str:
     return " ".join(_word_in_shell(str(word)) for word in words)
 
 
+LONGEST_NAME = 120
+"""Characters of a part of a file's name; file systems allow 255 for the whole."""
+
+
 def in_file_name(text: str) -> str:
     """A part of a file's name: letters, digits, dots, hyphens and underscores of ASCII.
 
-    So no text leads into another directory, and none has to be quoted for a shell.
+    So no text leads into another directory, and none has to be quoted for a shell. It is cut where
+    file systems would refuse it.
     """
-    return re.sub(r"[^0-9A-Za-z._-]+", "-", text).lstrip(".-")
+    return re.sub(r"[^0-9A-Za-z._-]+", "-", text).lstrip(".-")[:LONGEST_NAME]
 
 
 def in_workflow_command(text: str) -> str:

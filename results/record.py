@@ -145,7 +145,9 @@ class RunRecord(msgspec.Struct, kw_only=True):
 
     def planned(self) -> list[dict[str, Any]]:
         """The well-formed entries of the fault plan; none if there is no plan."""
-        entries = self.plan.get("entries", []) if isinstance(self.plan, dict) else []
+        entries = self.plan.get("entries") if isinstance(self.plan, dict) else None
+        if not isinstance(entries, list):
+            return []
         return [e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), int | str)]
 
     def command_line(self) -> str:

@@ -29,6 +29,12 @@ class _SessionEvent(_OfClient):
     at: str | None = None
 
 
+class _End(msgspec.Struct):
+    ok: list[_Process] | None = None
+    fail: list[_Process] | None = None
+    info: list[_Process] | None = None
+
+
 class _Action(_OfClient):
     process: _Process
     accepted: bool
@@ -130,6 +136,7 @@ _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("control", "outside"): _Outside,
     ("control", "host"): _Host,
     ("control", "phase"): _Phase | None,
+    ("control", "end"): _End | None,
     ("control", None): dict[str, Any] | None,
 }
 """Process and function (None: any other function) -> type of the value."""

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from rumpus.option_values import LONGEST_S, SHORTEST_S, Seconds, Text, Whole, at_home
+from rumpus.checker.bounds import LONGEST_S, SHORTEST_S
+from rumpus.option_values import Seconds, Text, Whole, at_home
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from rumpus.argument_types import (
     name,
     seconds,
 )
-from rumpus.option_values import LONGEST_S
+from rumpus.checker.bounds import LONGEST_S
 
 
 def _run(parser: argparse.ArgumentParser) -> None:

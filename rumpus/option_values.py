@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
+from rumpus.checker.bounds import LONGEST_S, SHORTEST_S
 from rumpus.checker.nearest_name import meant
 
 T = TypeVar("T")
 
-SHORTEST_S: Final = 0.001
-LONGEST_S: Final = 10_000_000
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 

@@ -17,6 +17,10 @@ from typing import Any
 from rumpus.checker.history import History, Op, session_hex
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.processes_of_clients import (
+    miscounted_operations,
+    unexplained_processes,
+)
 
 TOLERANCE_NS = 50_000_000
 """How much earlier (ns) a client may learn of its session than the logs say that it began."""
@@ -72,6 +76,8 @@ def contradictions(
         history=[
             *_missing_records(history),
             *_foreign_clients(history, sessions=sessions),
+            *unexplained_processes(history),
+            *miscounted_operations(history),
             *_unclaimed_actions(history),
             *_lost_watch_events(history),
             *(_unplanned_faults(history, plan) if plan is not None else ()),

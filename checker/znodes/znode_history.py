@@ -66,19 +66,26 @@ def watches_by_connection(history: History, keys: Collection[str]) -> History:
             key = op.value["path"].rpartition("/")[2]
             if key in keys:
                 ops += _event(op, key, history.clients, connection.get(op.value["client"], 0))
-        elif isinstance(op.process, int) and (op.value or {}).get("key") in keys:
+        elif isinstance(op.process, int):
             client = history.client_of(op.process)
             now = connection.get(client, 0)
+            value = op.value or {}
             if op.type == "invoke":
-                began[op.process] = now
-            if op.type != "ok":
+                if value.get("key") in keys:
+                    began[op.process] = now
+                    ops.append(op)
+                continue
+            called = began.pop(op.process, None)
+            if called is None:  # of another znode
+                continue
+            if op.type != "ok":  # it may name no znode
                 ops.append(op)
-            elif began[op.process] == now:
-                ops.append(_change(op, value={**op.value, "session": f"c{client}/{now}"}))
+            elif called == now:
+                ops.append(_change(op, value={**value, "session": f"c{client}/{now}"}))
             elif op.f == "write":
-                ops.append(_change(op, value={**op.value, "session": f"write {op.index}"}))
+                ops.append(_change(op, value={**value, "session": f"write {op.index}"}))
             else:
-                ops.append(_change(op, type="info", value={"key": op.value["key"]}))
+                ops.append(_change(op, type="info", value={"key": value.get("key")}))
     return History(ops, clients=history.clients, truncated=history.truncated)
 
 

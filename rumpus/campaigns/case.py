@@ -20,7 +20,7 @@ unless they say otherwise.
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -96,7 +96,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         known: whether the failure is accepted for now: pytest expects its test to fail.
     """
 
-    version: int = VERSION
+    version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)] = VERSION
     settings: dict[str, Any]
     seed: int
     plan: FaultPlan

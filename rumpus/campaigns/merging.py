@@ -10,8 +10,9 @@ of that finding.
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -21,8 +22,9 @@ from rumpus.campaigns.tasks import software
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.untrusted_file import read_regular
-from rumpus.runs.run_settings import RunSettings
-from rumpus.runs.shard import Shard
+from rumpus.runs.option import checked
+from rumpus.runs.run_settings import OPTIONS, RunSettings
+from rumpus.runs.shard import MOST_PARTS, Shard
 from rumpus.usage_error import UsageError
 
 VERSION: Final = 2
@@ -31,6 +33,12 @@ _LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about one megabyte
 
 _APART: Final = frozenset({"argv", "runs", "plan", "fixed"})
 """Fields of ``RunSettings`` in which parts may differ, or that are told in another way."""
+
+MOST_TOLD: Final = 10
+"""How many missing parts an error names."""
+
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=10**12)]
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,14 +59,14 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     of: int
     campaign: dict[str, Any]
     interrupted: bool
-    runs: int
-    short_runs: int
-    virtual_seconds: float
-    cpu_seconds: float
-    outcomes: dict[str, int]
-    short_outcomes: dict[str, int]
+    runs: _Count
+    short_runs: _Count
+    virtual_seconds: _Seconds
+    cpu_seconds: _Seconds
+    outcomes: dict[str, _Count]
+    short_outcomes: dict[str, _Count]
     signatures: tuple[int, ...]
-    accepted: int
+    accepted: _Count
     failures: tuple[Failure, ...]
     made: tuple[Found, ...]
     deaths: tuple[Death, ...]
@@ -146,9 +154,15 @@ def load_part(path: Path) -> Part:
             f"{path}: not what `rumpus explore --shard I/N --json` prints: {error}"
         ) from error
     part = document.part
+    asked = {
+        name: value
+        for name, value in part.campaign.items()
+        if value is not None and name not in _APART
+    }
+    checked(asked, OPTIONS, spelled=f"{path}: {{0.spelled}}")
     if part.version != VERSION:
         raise UsageError(f"{path}: has version {part.version}; this program reads {VERSION}")
-    if not 0 <= part.index < part.of:
+    if not 0 <= part.index < part.of <= MOST_PARTS:
         raise UsageError(f"{path}: there is no part {part.index}/{part.of}")
     for failure in part.failures:
         try:
@@ -184,8 +198,11 @@ def check_parts(parts: Mapping[Path, Part]) -> None:
             shard = Shard(part.index, part.of)
             raise UsageError(f"{path}: is part {shard} like {places[part.index]}")
         places[part.index] = path
-    if missing := [str(Shard(i, first.of)) for i in range(first.of) if i not in places]:
-        raise UsageError(f"parts are missing: {', '.join(missing)}; given: {_listed(parts)}")
+    missing = islice((i for i in range(first.of) if i not in places), MOST_TOLD)
+    if told := [str(Shard(i, first.of)) for i in missing]:
+        more = first.of - len(places) - len(told)
+        rest = [f"and {more:,} more"] if more else []
+        raise UsageError(f"parts are missing: {', '.join([*told, *rest])}; given: {_listed(parts)}")
 
 
 def _listed(paths: Mapping[Path, Part]) -> str:

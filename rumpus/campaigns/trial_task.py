@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome
-from rumpus.nemesis.plan import FaultPlan
+from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.results.figures import figures
 from rumpus.results.fingerprint import Fingerprint, fingerprint
 from rumpus.results.record import RunRecord
@@ -19,6 +19,7 @@ from rumpus.results.story import story_of
 from rumpus.runs.judged_run import judged_run
 from rumpus.runs.judging import Judgement
 from rumpus.runs.run_settings import RunSettings
+from rumpus.usage_error import UsageError
 
 COLLECTED: Final = 10
 """After so many runs of a process what they have left in cycles is collected.
@@ -143,16 +144,18 @@ def outcome_of(
         judgement: the run's.
         settings: what was asked for.
         cpu_seconds: a function that says how much processor time the run has taken.
+
+    Raises:
+        UsageError: the run's description has no fault plan as its plan.
     """
     record, timeline, verdict = judgement
     history = timeline.history
-    plan = msgspec.convert(record.plan, FaultPlan)
     return TrialOutcome(
         outcome=verdict.outcome,
         reasons=tuple(verdict.reasons),
         blamed=verdict.blamed,
         seen=tuple(_seen(judgement)),
-        plan=plan,
+        plan=_plan_of(record),
         seed=record.seed,
         digest=record.digest,
         virtual_seconds=record.virtual_seconds or 0.0,
@@ -163,6 +166,16 @@ def outcome_of(
         signatures=signatures(timeline),
         figures=figures(timeline, verdict.measures),
     )
+
+
+def _plan_of(record: RunRecord) -> FaultPlan:
+    """The faults of a run; none if it had no plan."""
+    if record.plan is None:
+        return FaultPlan(version=VERSION)
+    try:
+        return msgspec.convert(record.plan, FaultPlan)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the plan in the run's description is none: {error}") from error
 
 
 def _seen(judgement: Judgement) -> Sequence[Seen]:

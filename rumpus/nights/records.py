@@ -5,13 +5,18 @@ The performing of a night makes these, the store (``memory.store``) keeps them, 
 """
 
 import hashlib
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from rumpus.campaigns.case import Case
 from rumpus.checker.verdict import Blamed, Outcome
 from rumpus.results.fingerprint import Fingerprint
+
+Moment = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
+"""Seconds since the epoch, up to the year 9999."""
+Length = Annotated[float, msgspec.Meta(ge=0, le=10**12)]
+"""Seconds that something took, in all."""
 
 Ensemble = Literal["sim", "docker"]
 
@@ -97,10 +102,10 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome | None = None
     why: str = ""
     exit_code: int = 0
-    at: float = 0.0
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    virtual_seconds: float = 0.0
+    at: Moment = 0.0
+    seconds: Length = 0.0
+    cpu_seconds: Length = 0.0
+    virtual_seconds: Length = 0.0
     operations: int = 0
     digest: str | None = None
     versions: dict[str, str] = {}
@@ -133,8 +138,8 @@ class FailureRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     shrunk: bool = False
     first_night: str = ""
     last_night: str = ""
-    first_seen: float = 0.0
-    last_seen: float = 0.0
+    first_seen: Moment = 0.0
+    last_seen: Moment = 0.0
     runs: int = 0
 
     @property
@@ -192,10 +197,10 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     name: str
-    began: float
-    ended: float | None = None
-    budget: float = 0.0
-    seconds: float = 0.0
+    began: Moment
+    ended: Moment | None = None
+    budget: Length = 0.0
+    seconds: Length = 0.0
     seed: int = 0
     interrupted: bool = False
     branch: str = ""

@@ -10,6 +10,7 @@ from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.runs.ensemble_choice import Kind
 from rumpus.runs.option import Need
+from rumpus.runs.run_options import MOST_REAL_CLIENTS
 from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.usage_error import UsageError
 
@@ -37,6 +38,11 @@ def refuse_elsewhere(settings: RunSettings, kind: Kind) -> None:
     """
     for option in OPTIONS.values():
         needs = option.option.needs
+        if kind == "docker" and option.name == "clients" and settings.clients > MOST_REAL_CLIENTS:
+            raise UsageError(
+                f"{option.flag}: {settings.clients} is not from 1 to {MOST_REAL_CLIENTS}, as many "
+                "as can be processes of this machine: use fewer, or --ensemble sim"
+            )
         said = f"{option.flag} {getattr(settings, option.name)}"
         if kind == "docker" and "sim" in needs and option.is_given(settings):
             raise UsageError(f"{said} is for {needs['sim']}: leave it out, or use --ensemble sim")

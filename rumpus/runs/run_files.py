@@ -19,9 +19,15 @@ from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
+from rumpus.runs.option import checked
+from rumpus.runs.run_settings import OPTIONS
+from rumpus.usage_error import UsageError
 
 if TYPE_CHECKING:
     from rumpus.checker.servers.lease_log import Lease
+
+_RANGED = ("nodes", "clients", "time_limit", "seed", "session_timeout")
+"""Options that ``test.json`` has under their names."""
 
 _LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -63,6 +69,7 @@ def read_run(run: RunDirectory) -> RunFiles:
     """
     changed = run.changes()
     record = run.read_record()
+    _check_options(run, record)
     truth, leases = None, None
     unread: list[str] = []
     if changed == [] and record.system == ZOOKEEPER:
@@ -71,6 +78,20 @@ def read_run(run: RunDirectory) -> RunFiles:
         leases, unread = _server_leases(run, record)
     servers = sum(directory.is_dir() for directory in run.nodes.glob("*/"))
     return RunFiles(run, record, run.read_history(), changed, truth, leases, unread, servers)
+
+
+def _check_options(run: RunDirectory, record: RunRecord) -> None:
+    """Refuse a description with a value that no run can have.
+
+    Raises:
+        UnreadableRun: the message names the option, and what it may have.
+    """
+    try:
+        checked({name: getattr(record, name) for name in _RANGED}, OPTIONS, spelled="{0.spelled}")
+    except UsageError as error:
+        raise UnreadableRun(
+            run.record, f"not a run's description ({error})", "restore what the run wrote"
+        ) from error
 
 
 def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, list[str]]:

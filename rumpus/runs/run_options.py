@@ -34,6 +34,9 @@ from rumpus.workloads.registry import WORKLOADS
 TICK_MS: Final = 500
 """The servers' ``tickTime``."""
 
+MOST_REAL_CLIENTS: Final = 100
+"""Clients on real servers: each is a process of this machine."""
+
 
 class _Kinds(Names):
     """Kinds of fault; ``none`` and ``all`` stand for lists of them."""
@@ -120,7 +123,13 @@ class RunOptions:
         ),
     ] = "auto"
     nodes: Annotated[int, Option(words="number of servers", values=Whole(1, 9))] = 3
-    clients: Annotated[int, Option(words="number of clients", values=Whole(1, 100))] = 5
+    clients: Annotated[
+        int,
+        Option(
+            words=f"number of clients; more than {MOST_REAL_CLIENTS} are simulated only",
+            values=Whole(1, 300),
+        ),
+    ] = 5
     time_limit: Annotated[
         float | None,
         Option(

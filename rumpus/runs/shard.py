@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+MOST_PARTS = 1_000_000
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -31,7 +33,7 @@ def shard_of(text: str) -> Shard:
     Raises:
         ValueError: they name none.
     """
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    if found is None or int(found[1]) >= int(found[2]):
+    found = re.fullmatch(r"(\d{1,7})/(\d{1,7})", text)
+    if found is None or not int(found[1]) < int(found[2]) <= MOST_PARTS:
         raise ValueError(f"{text!r} is not one of 0/N, 1/N, ... of N parts")
     return Shard(int(found[1]), int(found[2]))

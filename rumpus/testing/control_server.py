@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
+from rumpus.checker.bounds import LONGEST_S
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.simulation.zookeeper.serving.session_ids import unsigned
 from rumpus.testing.zookeeper import PATIENCE_S, ZooKeeper
@@ -45,7 +46,7 @@ class _Node(_Body):
 
 
 class _Elect(_Node):
-    timeout: float = PATIENCE_S
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=LONGEST_S)] = PATIENCE_S
 
 
 class _Nodes(_Body):
@@ -58,7 +59,7 @@ class _Session(_Body):
 
 class _Request(_Body):
     request: str = "create"
-    number: int = 1
+    number: Annotated[int, msgspec.Meta(ge=1, le=10**9)] = 1
     session: str | None = None
 
 

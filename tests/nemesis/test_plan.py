@@ -136,7 +136,7 @@ MALFORMED = [
     ({"version": 1, "entries": [5]}, "entry 1: Expected `object`"),
     ({"version": 1, "entries": [{"id": 9}]}, "entry 9: Object missing required field `at`"),
     (document(at="soon"), 'entry 1: field "at": Expected `float`'),
-    (document(at=-1), 'entry 1: field "at" is -1; it must be 0 or more'),
+    (document(at=-1), 'entry 1: field "at" is -1; it is not from 0 to 10,000,000 seconds'),
     (document(at=60), 'field "at" is 60, after the load has ended; it must be below'),
     (document(duration=0), 'entry 1: field "duration" is 0; it must be more than 0'),
     (document(duration=...), "missing required field `duration`; the fields are id, at"),

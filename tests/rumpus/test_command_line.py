@@ -46,7 +46,7 @@ def refused(answer, code, *words):
         (["run", "lock", "--ensemble", "cloud"], ["'cloud'", "docker"]),
         (["run", "lock", "--nodes", "three"], ["--nodes", "'three' is not a whole number"]),
         (["run", "lock", "--nodes", "0"], ["0 is not from 1 to 9"]),
-        (["run", "lock", "--clients", "101"], ["101 is not from 1 to 100"]),
+        (["run", "lock", "--clients", "301"], ["301 is not from 1 to 300"]),
         (["run", "lock", "--time-limit", "soon"], ["'soon' is not a number of seconds"]),
         (["run", "lock", "--time-limit", "nan"], ["nan is not from"]),
         (["run", "lock", "--time-limit", "-1"], ["-1 is not from"]),

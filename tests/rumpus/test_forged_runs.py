@@ -2,6 +2,8 @@
 
 import re
 import shutil
+from itertools import combinations
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -11,9 +13,12 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import judge_run
 from tests.sampling import sampled
+from tests.torture.edits import EDITS
 from tests.torture.forgeries import FORGERIES, forge
 
 FAULTS = "client-kill,client-pause"
+MOVES = [name for name in EDITS if name not in FORGERIES]
+"""Edits beside the forgeries, which are looked at in a sound run, too."""
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,18 @@ def test_a_forged_run_decides_nothing(bases, tmp_path, name, base, allowed):
     run = RunDirectory(tmp_path / "run")
     assert forge(name, run, RunDirectory(bases.other))
     assert outcome(run) in allowed
+
+
+PAIRS = Random(0).sample([*combinations(EDITS, 2)], 12)
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in MOVES), *PAIRS], ids=", then ".join)
+def test_no_edits_make_a_violation_valid(bases, tmp_path, names):
+    run = RunDirectory(shutil.copytree(bases.broken, tmp_path / "run"))
+    for name in names:
+        EDITS[name](run, RunDirectory(bases.other))
+    run.seal()
+    assert outcome(run) != "valid"
 
 
 SAID = {

@@ -16,8 +16,9 @@ from pathlib import Path
 from rumpus.workloads.registry import WORKLOADS
 from tests.torture import troubled_runs
 from tests.torture.bases import bases
-from tests.torture.damaged_runs import accidents, forgeries
+from tests.torture.damaged_runs import accidents, forgeries, game, performed_again
 from tests.torture.ended_commands import COMMANDS, PYTESTS, ended_command, ended_pytest, prepared
+from tests.torture.fuzzing import fuzzed
 from tests.torture.hostile_histories import hostile_histories
 from tests.torture.table import HEAD, Row
 
@@ -27,6 +28,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
     parser.add_argument("--families", default=",".join(WORKLOADS), help="with commas between")
     parser.add_argument("--directories", type=int, default=1000)
+    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--pairs", default="lock", help="families of which two edits are made")
     parser.add_argument("--histories", type=int, default=5000)
     parser.add_argument("--interruptions", type=int, default=50, help="half of them on docker")
     parser.add_argument("--kills", type=int, default=20, help="half of them on docker")
@@ -63,8 +66,11 @@ def _tortures(
     seed = arguments.seed
     found: list[tuple[str, Callable[[Path], Row]]] = [
         ("histories", lambda to: hostile_histories(made, arguments.histories, to, seed)),
+        ("documents", lambda to: fuzzed(arguments.documents, to, seed)),
         ("damaged", lambda to: accidents(made, arguments.directories, to, seed)),
         ("forged", lambda to: forgeries(made, to)),
+        ("game", lambda to: game(made, to, set(arguments.pairs.split(",")))),
+        ("performed", lambda to: performed_again(made[:2], to)),
         ("deaf", lambda _: troubled_runs.deaf(made[0].path, 0)),
     ]
     for kind in ensembles:

@@ -1,6 +1,7 @@
 """Runs to be damaged: of each family a valid one, one that shows a violation, and another."""
 
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from rumpus.workloads.framework.workload import Workload
@@ -9,6 +10,8 @@ from tests.torture.commands import Call, run_one
 
 FAULTS = "client-kill,client-pause"
 SEEDS = range(1, 9)
+LIMITS_S = (8, 40)
+"""Seconds of load: in the shorter one too little happens of some families."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,13 @@ def bases(place: Path, families: list[str]) -> list[Base]:
 
 def _run(place: Path, family: Workload, recipes: list[str], code: int) -> Path:
     """A run of one of the recipes that ends so."""
-    for seed in SEEDS:
-        for recipe in recipes:
-            runs = place / family.name / f"{recipe}-{seed}"
-            words = (
-                f"run {family.name} --recipe {recipe} --ensemble sim --seed {seed} --time-limit 8 "
-                f"--nemesis {FAULTS} --runs {runs}"
-            )
-            ended = run_one(Call(tuple(words.split()), runs))
-            if ended.code == code:
-                return (runs / "latest").resolve()
+    for limit, seed, recipe in product(LIMITS_S, SEEDS, recipes):
+        runs = place / family.name / f"{recipe}-{seed}-{limit}"
+        words = (
+            f"run {family.name} --recipe {recipe} --ensemble sim --seed {seed} "
+            f"--time-limit {limit} --nemesis {FAULTS} --runs {runs}"
+        )
+        ended = run_one(Call(tuple(words.split()), runs))
+        if ended.code == code:
+            return (runs / "latest").resolve()
     raise LookupError(f"no seed of {family.name} ends with exit code {code}")

@@ -3,15 +3,18 @@
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from random import Random
 
 from rumpus.results.run_directory import RunDirectory
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import Base
-from tests.torture.commands import Call, Ended, run_all
+from tests.torture.commands import Call, Ended, run_all, run_one
+from tests.torture.edits import EDITS
 from tests.torture.forgeries import FORGERIES, forge
+from tests.torture.histories_changed import recounted
 from tests.torture.table import Row
 
 OUTCOMES = {0: "valid", 1: "violation", 2: "refused", 3: "unknown"}
@@ -19,10 +22,16 @@ OUTCOMES = {0: "valid", 1: "violation", 2: "refused", 3: "unknown"}
 
 @dataclass(frozen=True)
 class _Damaged(Call):
+    """A call of ``rumpus check`` for a run that was damaged, or forged.
+
+    ``only_performed``: what its files do not show, ``--perform`` has to.
+    """
+
     base: Base
     what: str
     forged: bool
     changed: bool
+    only_performed: bool = False
 
 
 def accidents(bases: list[Base], count: int, place: Path, seed: int = 0) -> Row:
@@ -54,6 +63,54 @@ def _forgeries(bases: list[Base], place: Path) -> Iterator[_Damaged]:
         yield _damaged(base, name, run, forged=True, changed=changed)
 
 
+def game(bases: list[Base], place: Path, pairs: set[str]) -> Row:
+    """Make every edit of runs that show a violation, and in some families every two of them.
+
+    Args:
+        bases: the runs.
+        place: for files.
+        pairs: the families.
+    """
+    return _check(f"{len(EDITS)} edits, and pairs of them", _game(bases, place, pairs))
+
+
+def _game(bases: list[Base], place: Path, pairs: set[str]) -> Iterator[_Damaged]:
+    broken = [base for base in bases if base.outcome == "violation"]
+    moves = [
+        (base, names)
+        for base in broken
+        for names in (
+            *((name,) for name in EDITS),
+            *(combinations(EDITS, 2) if base.family in pairs else ()),
+        )
+    ]
+    for number, (base, names) in enumerate(moves):
+        run = _copy(base, place, number)
+        for name in names:
+            EDITS[name](RunDirectory(run), RunDirectory(base.other))
+        RunDirectory(run).seal()
+        damaged = _damaged(base, ", then ".join(names), run, forged=True, changed=True)
+        yield replace(damaged, only_performed=True)
+
+
+def performed_again(bases: list[Base], place: Path) -> Row:
+    """Make every edit with the counts made anew, and have each run performed again."""
+    return _check(f"{len(EDITS)} edits, and --perform", _performed_again(bases, place))
+
+
+def _performed_again(bases: list[Base], place: Path) -> Iterator[_Damaged]:
+    broken = [base for base in bases if base.outcome == "violation"]
+    for number, (base, name) in enumerate((base, name) for base in broken for name in EDITS):
+        run = _copy(base, place, number)
+        EDITS[name](RunDirectory(run), RunDirectory(base.other))
+        recounted(RunDirectory(run))
+        RunDirectory(run).seal()
+        yield replace(
+            _damaged(base, name, run, forged=True, changed=True),
+            words=("check", str(run), "--json", "--perform"),
+        )
+
+
 def _copy(base: Base, place: Path, number: int) -> Path:
     run = place / str(number) / "run"
     shutil.copytree(base.path, run)
@@ -72,7 +129,13 @@ def _check(title: str, damaged: Iterator[_Damaged]) -> Row:
         found = OUTCOMES.get(ended.code, str(ended.code))
         row.count("same verdict" if found == call.base.outcome else found)
         row.measure(ended)
-        if (wrong := _wrong(call, ended, found)) is not None:
+        wrong = _wrong(call, ended, found)
+        if wrong == "valid" and call.only_performed:
+            again = run_one(replace(call, words=(*call.words, "--perform")))
+            found = OUTCOMES.get(again.code, str(again.code))
+            row.count("found by --perform alone" if found != "valid" else "valid, performed, too")
+            wrong = again.trouble or (wrong if found == "valid" else None)
+        if wrong is not None:
             row.defect(f"{call.base.family} ({call.base.outcome}), {call.what}: {wrong}")
         else:
             shutil.rmtree(call.place)

@@ -30,7 +30,7 @@ def forge(name: str, run: RunDirectory, other: RunDirectory) -> bool:
     return changed
 
 
-def _kept(run: RunDirectory, keep: Callable[[Record], bool], *, numbered: bool = True) -> bool:
+def kept(run: RunDirectory, keep: Callable[[Record], bool], *, numbered: bool = True) -> bool:
     """Drop records; those that stay are numbered anew, so that nothing seems to be missing."""
     records = [json.loads(line) for line in run.history.read_text().splitlines()]
     kept = [record for record in records if keep(record)]
@@ -41,7 +41,7 @@ def _kept(run: RunDirectory, keep: Callable[[Record], bool], *, numbered: bool =
     return len(kept) < len(records)
 
 
-def _told(run: RunDirectory, **fields: Any) -> bool:
+def told(run: RunDirectory, **fields: Any) -> bool:
     document = json.loads(run.record.read_text())
     run.record.write_text(json.dumps({**document, **fields}))
     return any(document[name] != value for name, value in fields.items())
@@ -49,13 +49,13 @@ def _told(run: RunDirectory, **fields: Any) -> bool:
 
 @forgery
 def no_end(run: RunDirectory, _: RunDirectory) -> bool:
-    return _kept(run, lambda record: (record["process"], record["f"]) != ("control", "end"))
+    return kept(run, lambda record: (record["process"], record["f"]) != ("control", "end"))
 
 
 @forgery
 def no_promises(run: RunDirectory, _: RunDirectory) -> bool:
     promises = json.loads(run.record.read_text())["promises"]
-    return _told(run, promises={**promises, "prevents": []})
+    return told(run, promises={**promises, "prevents": []})
 
 
 @forgery
@@ -69,32 +69,32 @@ def _renamed(run: RunDirectory, recipe: str, **promises: Any) -> bool:
     test = json.loads(first)
     test["value"] |= {"recipe": recipe, "promises": {**test["value"]["promises"], **promises}}
     run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
-    return _told(run, recipe=recipe, promises=test["value"]["promises"])
+    return told(run, recipe=recipe, promises=test["value"]["promises"])
 
 
 @forgery
 def no_faults_could_be_chosen(run: RunDirectory, _: RunDirectory) -> bool:
-    return _told(run, nemesis=[])
+    return told(run, nemesis=[])
 
 
 @forgery
 def no_plan(run: RunDirectory, _: RunDirectory) -> bool:
-    return _told(run, plan=None)
+    return told(run, plan=None)
 
 
 @forgery
 def no_fault_happened(run: RunDirectory, _: RunDirectory) -> bool:
-    return _kept(run, lambda record: record["process"] != "nemesis" or record["f"] == "heal-all")
+    return kept(run, lambda record: record["process"] != "nemesis" or record["f"] == "heal-all")
 
 
 @forgery
 def one_server(run: RunDirectory, _: RunDirectory) -> bool:
-    return _told(run, nodes=1)
+    return told(run, nodes=1)
 
 
 @forgery
 def one_client(run: RunDirectory, _: RunDirectory) -> bool:
-    return _told(run, clients=1)
+    return told(run, clients=1)
 
 
 @forgery
@@ -108,7 +108,7 @@ def _clients(run: RunDirectory, number: int) -> bool:
     test = json.loads(first)
     test["value"]["clients"] = number
     run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
-    return _told(run, clients=number)
+    return told(run, clients=number)
 
 
 @forgery
@@ -121,7 +121,7 @@ def a_client_erased(run: RunDirectory, _: RunDirectory) -> bool:
             return process % clients != 1
         return not (isinstance(value, dict) and value.get("client") == 1)
 
-    return _kept(run, keep)
+    return kept(run, keep)
 
 
 @forgery
@@ -143,7 +143,7 @@ def _moved(run: RunDirectory, ns: int) -> bool:
     anchors = json.loads(run.record.read_text())["clock_anchors"]
     for anchor in anchors:
         anchor["wall"] += ns
-    return _told(run, clock_anchors=anchors)
+    return told(run, clock_anchors=anchors)
 
 
 @forgery
@@ -163,7 +163,7 @@ def logs_cut_short(run: RunDirectory, _: RunDirectory) -> bool:
 
 @forgery
 def no_actions(run: RunDirectory, _: RunDirectory) -> bool:
-    return _kept(run, lambda record: record["process"] != "witness")
+    return kept(run, lambda record: record["process"] != "witness")
 
 
 @forgery
@@ -176,22 +176,22 @@ def an_action_dropped(run: RunDirectory, _: RunDirectory) -> bool:
         dropped = dropped or first
         return not first
 
-    return _kept(run, keep)
+    return kept(run, keep)
 
 
 @forgery
 def no_watch_events(run: RunDirectory, _: RunDirectory) -> bool:
-    return _kept(run, lambda record: (record["process"], record["f"]) != ("link", "watch"))
+    return kept(run, lambda record: (record["process"], record["f"]) != ("link", "watch"))
 
 
 @forgery
 def no_link_records(run: RunDirectory, _: RunDirectory) -> bool:
-    return _kept(run, lambda record: record["process"] != "link")
+    return kept(run, lambda record: record["process"] != "link")
 
 
 @forgery
 def no_sessions(run: RunDirectory, _: RunDirectory) -> bool:
-    return _kept(run, lambda record: record["process"] != "session")
+    return kept(run, lambda record: record["process"] != "session")
 
 
 @forgery
@@ -210,7 +210,7 @@ def a_session_dropped(run: RunDirectory, _: RunDirectory) -> bool:
         value = record.get("value")
         return record["process"] != "session" or value.get("session") not in later
 
-    return _kept(run, keep)
+    return kept(run, keep)
 
 
 @forgery
@@ -218,7 +218,7 @@ def records_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
     """Some operations in the middle, without numbering the rest anew."""
     middle = run.history.read_text().count("\n") // 2
     cut = range(middle, middle + 40)
-    return _kept(
+    return kept(
         run,
         lambda record: record["index"] not in cut or not isinstance(record["process"], int),
         numbered=False,
@@ -228,7 +228,7 @@ def records_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
 @forgery
 def records_of_leaders_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
     """No operation misses them."""
-    return _kept(
+    return kept(
         run,
         lambda record: (record["process"], record["f"]) != ("control", "leader"),
         numbered=False,
@@ -257,8 +257,10 @@ def an_action_made_up(run: RunDirectory, _: RunDirectory) -> bool:
 @forgery
 def another_kind_of_fault_planned(run: RunDirectory, _: RunDirectory) -> bool:
     plan = json.loads(run.record.read_text())["plan"]
+    if not plan or not plan.get("entries"):
+        return False
     plan["entries"][0]["kind"] = "kill"
-    return _told(run, plan=plan)
+    return told(run, plan=plan)
 
 
 @forgery

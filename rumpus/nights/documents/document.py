@@ -11,7 +11,7 @@ import msgspec
 
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, VALID, VIOLATION
 from rumpus.nights.kept_cases import State
-from rumpus.nights.records import FailureRow, NightRow, RunRow
+from rumpus.nights.records import FailureRow, Length, NightRow, RunRow
 
 VERSION: Final = 1
 
@@ -94,7 +94,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     name: str
     exit_code: int
-    seconds: float
+    seconds: Length
     said: str = ""
 
 

@@ -5,11 +5,13 @@ performing. docs/reference/nights-store.md describes the tables.
 """
 
 import contextlib
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Final, Self
+from typing import Concatenate, Final, ParamSpec, Self, TypeVar
+
+import msgspec
 
 from rumpus.nights.memory.store_changes import (
     failure_number,
@@ -18,7 +20,7 @@ from rumpus.nights.memory.store_changes import (
     note_run,
     subject_number,
 )
-from rumpus.nights.memory.store_file import NO_NIGHTS, StoreFile
+from rumpus.nights.memory.store_file import NO_NIGHTS, StoreFile, damaged
 from rumpus.nights.memory.store_history import (
     canary_past,
     sightings,
@@ -29,9 +31,11 @@ from rumpus.nights.memory.store_history import (
 from rumpus.nights.memory.store_rows import (
     FAILURE,
     NIGHT,
+    DamagedRow,
     SubjectPast,
     Tally,
     failure_of,
+    from_json,
     night_of,
     night_values,
 )
@@ -39,6 +43,9 @@ from rumpus.nights.memory.store_runs import runs_where
 from rumpus.nights.memory.store_thinning import thin
 from rumpus.nights.records import FailureRow, NightRow, Role, RunRow, Subject
 from rumpus.usage_error import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 DEFAULT: Final = Path("runs/nights.sqlite")
 """Where the store is kept."""
@@ -48,6 +55,19 @@ EVERY_ROLE: Final[Sequence[Role]] = ("case", "canary", "run", "again")
 
 _FEWEST_DIGITS: Final = 4
 _LISTED: Final = 5
+
+
+def _reading(method: Callable[Concatenate["Store", P], R]) -> Callable[Concatenate["Store", P], R]:
+    """A method that reads: values that no program has written are told as damage of the file."""
+
+    @wraps(method)
+    def read(self: "Store", /, *arguments: P.args, **given: P.kwargs) -> R:
+        try:
+            return method(self, *arguments, **given)
+        except (DamagedRow, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            raise damaged(self._file.path, error) from error
+
+    return read
 
 
 class Store:
@@ -183,6 +203,7 @@ class Store:
             thin(connection, keep=keep)
         self._file.shrink()
 
+    @_reading
     def nights(self) -> list[NightRow]:
         """All nights, newest first."""
         rows = self._file.rows(f"SELECT {NIGHT} FROM nights ORDER BY began DESC, id DESC")  # noqa: S608
@@ -208,6 +229,7 @@ class Store:
         """The newest night that has not ended."""
         return next((each for each in self.nights() if each.ended is None), None)
 
+    @_reading
     def runs(self, night: str) -> list[RunRow]:
         """The runs of a night whose rows are kept, in the order in which they were noted.
 
@@ -216,6 +238,7 @@ class Store:
         """
         return runs_where(self._file, "nights.id = ?", [self._night_id(night)])
 
+    @_reading
     def runs_with(self, software: str, version: str) -> list[RunRow]:
         """The runs of all nights that used a version of a software, of those whose rows are kept.
 
@@ -227,6 +250,7 @@ class Store:
         marks = ", ".join("?" * len(sets))
         return runs_where(self._file, f"version_sets.id IN ({marks})", sets)
 
+    @_reading
     def failures(self) -> list[FailureRow]:
         """All failures, the one that was seen last first.
 
@@ -235,6 +259,7 @@ class Store:
         query = f"SELECT {FAILURE} FROM failures ORDER BY last_seen DESC, identifier"  # noqa: S608
         return [failure_of(row) for row in self._file.rows(query)]
 
+    @_reading
     def failure(self, prefix: str) -> FailureRow:
         """A failure by the beginning of its identifier, at least 4 digits.
 
@@ -270,6 +295,7 @@ class Store:
         ((text,),) = rows
         return None if text is None else str(text)
 
+    @_reading
     def sightings(
         self, failure_id: str, *, roles: Sequence[Role] = EVERY_ROLE
     ) -> list[tuple[str, int, int]]:
@@ -285,6 +311,7 @@ class Store:
         """
         return sightings(self._file, failure_id, roles)
 
+    @_reading
     def rates(
         self,
         nights: Sequence[str] | None = None,
@@ -301,18 +328,21 @@ class Store:
         """
         return tallies(self._file, nights, version, figures=figures)
 
+    @_reading
     def versions(self) -> dict[str, list[str]]:
         """The versions that runs of any night used, by software."""
         found: dict[str, set[str]] = defaultdict(set)
         for (versions,) in self._file.rows("SELECT versions FROM version_sets"):
-            for software, version in json.loads(versions).items():
+            for software, version in from_json(versions, dict[str, str]).items():
                 found[software].add(version)
         return {software: sorted(each) for software, each in sorted(found.items())}
 
+    @_reading
     def subjects_last(self) -> dict[str, SubjectPast]:
         """By the ``key`` of a subject, what is known from its runs so far."""
         return subjects_last(self._file)
 
+    @_reading
     def canary_past(self) -> dict[str, tuple[int, int]]:
         """By the name of a canary, how many of its runs caught it, and how many were performed."""
         return canary_past(self._file)

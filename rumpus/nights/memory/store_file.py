@@ -204,11 +204,16 @@ def _in_words(path: Path) -> Iterator[None]:
             raise
         if code & 0xFF in _OF_HOST:
             raise StoreError(path, f"cannot use the store of nights ({error})", _CHECK) from error
-        raise UnreadableRun(
-            path,
-            f"it is no store of nights, or is damaged ({error})",
-            "bring back a copy of it, or move it out of the way and begin anew",
-        ) from error
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> UnreadableRun:
+    """The error for a file that has what no program has written."""
+    return UnreadableRun(
+        path,
+        f"it is no store of nights, or is damaged ({error})",
+        "bring back a copy of it, or move it out of the way and begin anew",
+    )
 
 
 @contextlib.contextmanager

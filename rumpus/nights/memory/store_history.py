@@ -5,11 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store_file import StoreFile
-from rumpus.nights.memory.store_rows import NOT_PERFORMED, SubjectPast, Tally
+from rumpus.nights.memory.store_rows import NOT_PERFORMED, SubjectPast, Tally, from_json
 
 
 def tallies(
@@ -65,7 +63,7 @@ def tallies(
             role=role,
             name=name,
             kind=kind,
-            versions=msgspec.json.decode(versions),
+            versions=from_json(versions, dict[str, str]),
             outcomes=outcomes.get(batch, {}),
             shown=shown.get(batch, {}),
             figures=moments.get(batch, {}),
@@ -80,7 +78,7 @@ def version_sets(file: StoreFile, software: str, version: str) -> list[int]:
     return [
         number
         for number, versions in file.rows("SELECT id, versions FROM version_sets")
-        if json.loads(versions).get(software) == version
+        if from_json(versions, dict[str, str]).get(software) == version
     ]
 
 
@@ -121,7 +119,7 @@ def _past(rows: Sequence[tuple[Any, ...]], source: str) -> SubjectPast:
         night=newest,
         failed="violation" in outcomes,
         unperformed=NOT_PERFORMED in outcomes,
-        versions=msgspec.json.decode(versions),
+        versions=from_json(versions, dict[str, str]),
         source=source,
         seconds=sum(seconds for _, seconds in done) / performed if performed else 0.0,
         runs=sum(runs for *_, runs, _ in rows),

@@ -1,6 +1,5 @@
 """Rows of the store of nights: what they are in Python, and how they stand in its tables."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -30,7 +29,7 @@ RUN: Final = (
 
 FAILURE: Final = (
     "workload, recipe, fingerprint, blamed, kept_case, shrunk, first_night, last_night, "
-    "first_seen, last_seen, runs"
+    "first_seen, last_seen, runs, identifier"
 )
 """The columns of a failure, in the order of `failure_of`."""
 
@@ -111,6 +110,19 @@ def without_software(subject: str) -> str:
     return _SOFTWARE.sub("", subject)
 
 
+class DamagedRow(ValueError):  # noqa: N818 - says what it is
+    """A row that no program has written so."""
+
+
+def from_json(text: Any, kind: Any) -> Any:
+    """A value of a column with JSON.
+
+    Raises:
+        msgspec.MsgspecError, UnicodeError, RecursionError: it is no such value.
+    """
+    return msgspec.json.decode(str(text), type=kind)
+
+
 def compact(value: Any) -> str:
     """A value as JSON on one line; the keys of objects are sorted."""
     return msgspec.json.encode(value, order="sorted").decode()
@@ -145,7 +157,7 @@ def night_of(row: tuple[Any, ...]) -> NightRow:
     told["commit"] = told.pop("revision")
     told["interrupted"] = bool(told["interrupted"])
     for name in ("versions", "asked", "counts", "troubles"):
-        told[name] = json.loads(told[name])
+        told[name] = from_json(told[name], Any)
     return msgspec.convert(told, NightRow)
 
 
@@ -173,17 +185,27 @@ def run_of(batch: dict[str, Any], row: Sequence[Any], failures: tuple[str, ...])
     columns = [each.strip() for each in RUN.split(",")]
     told = {**batch, **dict(zip(columns, row, strict=True)), "failures": failures}
     for name in ("figures", "faults"):
-        told[name] = json.loads(told[name])
+        told[name] = from_json(told[name], Any)
     return msgspec.convert(told, RunRow)
 
 
 def failure_of(row: tuple[Any, ...]) -> FailureRow:
-    """A failure of the values of its columns. A case that this program cannot read is left out."""
+    """A failure of the values of its columns. A case that this program cannot read is left out.
+
+    Raises:
+        DamagedRow: it is another failure than its identifier says.
+    """
     columns = [each.strip() for each in FAILURE.split(",")]
     told = dict(zip(columns, row, strict=True))
-    fingerprint = msgspec.json.decode(told.pop("fingerprint"), type=Fingerprint)
+    identifier = told.pop("identifier")
+    told["fingerprint"] = from_json(told["fingerprint"], Fingerprint)
     case, shrunk = readable_case(told.pop("kept_case")), bool(told.pop("shrunk"))
-    return FailureRow(**told, fingerprint=fingerprint, case=case, shrunk=shrunk)
+    found = msgspec.convert({**told, "case": case, "shrunk": shrunk}, FailureRow)
+    if found.id != identifier:
+        raise DamagedRow(
+            f"the failure {identifier} has the workload, recipe and kind of {found.id}"
+        )
+    return found
 
 
 def readable_case(text: str | None) -> Case | None:

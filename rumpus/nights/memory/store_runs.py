@@ -1,12 +1,11 @@
 """The rows of runs that the store of nights keeps, read back."""
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from rumpus.nights.memory.store_file import StoreFile
-from rumpus.nights.memory.store_rows import RUN, run_of
+from rumpus.nights.memory.store_rows import RUN, from_json, run_of
 from rumpus.nights.records import RunRow
 
 _TABLES = (
@@ -45,7 +44,7 @@ def runs_where(file: StoreFile, which: str, values: Sequence[Any]) -> list[RunRo
                 "subject": subject,
                 "name": name,
                 "kind": kind,
-                "versions": json.loads(versions),
+                "versions": from_json(versions, Any),
             },
             row,
             tuple(shown[number]),

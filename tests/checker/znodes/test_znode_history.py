@@ -119,3 +119,16 @@ def test_a_conditional_transaction_is_a_comparison(outcome):
         ("invoke", {"value": [4, "v1"]}),
         (outcome, told),
     ]
+
+
+def test_an_answer_that_names_no_znode_ends_its_call():
+    recorded = Recorded(1)
+    op(recorded, 1, 2, 0, "watch", {"key": "w"}, None, "fail")
+    op(recorded, 3, 4, 0, "watch", {"key": "w"}, stat(0, 5, value="a"))
+    op(recorded, 5, 6, 0, "read", {"key": "other"}, None, "fail")
+    op(recorded, 7, 8, 0, "read", {"key": "w"}, None, "info")
+    history = recorded.end(9).history()
+    told = [(each.f, each.type) for each in watches_by_connection(history, ["w"])]
+    calls = [("watch", "invoke"), ("watch", "fail"), ("watch", "invoke"), ("watch", "ok")]
+    assert told == [*calls, ("read", "invoke"), ("read", "info")]
+    assert check_late_events(laid_out(history), ["w"]).anomalies == []

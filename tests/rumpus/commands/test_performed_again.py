@@ -7,6 +7,7 @@ import pytest
 
 from rumpus.command_line import main
 from rumpus.results.run_directory import RunDirectory
+from tests.torture.histories_changed import operations, recounted, without_operations
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,27 @@ def test_a_sound_run_under_the_name_of_another_recipe_is_found_out(claimed, caps
     assert "with the same software" in told
     assert main(["replay", str(claimed)]) in (1, 3)
     assert "performed again it was another run" in capsys.readouterr().out
+
+
+def test_what_was_taken_out_of_a_history_is_found_out(sound, tmp_path, capsys):
+    """The digest stays: it is a word in another file."""
+    run = RunDirectory(shutil.copytree(sound, tmp_path / "run"))
+    dropped = [each for each in operations(run) if each[-1]["type"] == "fail"][-1]
+    assert without_operations(run, lambda each: each == dropped)
+    recounted(run)
+    run.seal()
+    assert main(["check", str(run.path)]) == 0  # nothing in its files contradicts it
+    assert main(["check", str(run.path), "--perform"]) == 3
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"same digest, but another record {dropped[0]['index']} of its history" in told
+
+
+@pytest.mark.parametrize(("plan", "code"), [(None, 3), ({"entries": 5}, 2)])
+def test_a_run_whose_plan_was_taken_is_another(sound, tmp_path, plan, code):
+    run = RunDirectory(shutil.copytree(sound, tmp_path / "run"))
+    run.record.write_text(json.dumps({**json.loads(run.record.read_text()), "plan": plan}))
+    run.seal()
+    assert main(["check", str(run.path), "--perform"]) == code
 
 
 def test_what_cannot_be_performed_again_is_said(sound, tmp_path, capsys):

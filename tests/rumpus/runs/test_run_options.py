@@ -19,8 +19,8 @@ from rumpus.usage_error import UsageError
 
 WRONG = [
     ("nodes", 10, "10 is not from 1 to 9"),
-    ("clients", 10**9, "1000000000 is not from 1 to 100"),
-    ("clients", 0, "0 is not from 1 to 100"),
+    ("clients", 10**9, "1000000000 is not from 1 to 300"),
+    ("clients", 0, "0 is not from 1 to 300"),
     ("session_timeout", 0.5, "0.5 is not from 1 to 10 seconds"),
     ("action_time", 31, "31 is not from 0 to 30 seconds"),
     ("handler", "asyncio", "there is no 'asyncio'; there are threading, gevent, eventlet"),
