@@ -2,6 +2,7 @@
 
 import linecache
 import os
+import re
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
@@ -14,9 +15,15 @@ _HARNESS: Final = Path(__file__).resolve().parents[1]
 _LONGEST: Final = 200
 """Letters of a line's code."""
 
+_CREDENTIALS: Final = re.compile("auth|credential|digest|passw|secret", re.IGNORECASE)
+"""What a line has that may hold a password: its code is not told, as a run may be shown."""
+
 
 class Place(NamedTuple):
-    """A line of a recipe: ``my_lock.py:41 in acquire``, and its code, empty if that is unknown."""
+    """A line of a recipe: ``my_lock.py:41 in acquire``, and its code.
+
+    The code is empty if it is unknown, or may hold a password.
+    """
 
     line: str
     code: str
@@ -35,7 +42,8 @@ def standing(frame: FrameType | None) -> Place | None:
     while frame is not None:
         code = frame.f_code
         if _is_of_a_recipe(str(frame.f_globals.get("__name__", "")), code.co_filename):
-            text = linecache.getline(code.co_filename, frame.f_lineno).strip()[:_LONGEST]
+            text = linecache.getline(code.co_filename, frame.f_lineno).strip()
+            text = "" if _CREDENTIALS.search(text) else text[:_LONGEST]
             name = Path(code.co_filename).name
             return Place(f"{name}:{frame.f_lineno} in {code.co_name}", text)
         frame = frame.f_back

@@ -57,5 +57,19 @@ def test_the_code_of_the_line_is_told_with_it(tmp_path):
     assert standing(stack(OWN)).code == ""
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'return then("digest", "clerk:correct-horse")',
+        "return then()  # add_auth" + " " * 200,
+        'return [PASSWORD := "correct-horse", then()][1]',
+    ],
+)
+def test_the_code_of_a_line_that_may_have_a_password_is_not_told(tmp_path, line):
+    file = tmp_path / "my_lock.py"
+    file.write_text(f"# a lock\ndef acquire():\n    {line}\n")
+    assert standing(stack(("mylock", str(file)))) == ("my_lock.py:3 in acquire", "")
+
+
 def test_a_stack_without_a_recipe_stands_nowhere():
     assert standing(None) is None
