@@ -78,7 +78,7 @@ COMMANDS = {
         12.0,
     ),
     "mutants": ("mutants --family lock --budget 10 --jobs 2 --json", 12.0),
-    "merge": ("merge {made}/1 {made}/2 --json", 2.0),
+    "merge": ("merge {made}/0 {made}/1 --json", 2.0),
 }
 """Name -> words of a command, and the seconds within which it is ended."""
 
@@ -140,9 +140,11 @@ def prepared(place: Path) -> Path:
             identity = "-c", "user.name=T", "-c", "user.email=t@example.org"
             git = ["git", "-C", str(made / "repository"), *identity, "-c", "commit.gpgsign=false"]
             subprocess.run([*git, *words], check=True)
-    for part in (1, 2):
+    for part in (0, 1):
         words = [*EXPLORE.split(), "--seeds", "6", "--shard", f"{part}/2", "--cases", str(made)]
-        (made / str(part)).write_text(run_one(Call(tuple(words), made / f"of-{part}")).out)
+        ended = run_one(Call(tuple(words), made / f"of-{part}"))
+        assert ended.code in (0, 1, 3), ended
+        (made / str(part)).write_text(ended.out)
     return made
 
 
