@@ -37,6 +37,7 @@ from rumpus.project_names import Names, find_in_working_directory, names_here
 from rumpus.results.atomic_file import check_writable, link_atomically
 from rumpus.results.store_error import StoreError
 from rumpus.runs.shard import shard_of
+from rumpus.trust import trust_code
 from rumpus.usage_error import UsageError
 
 PLAIN_PERIOD_S = 30.0
@@ -95,6 +96,8 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
         plan = _plan(names, store, asked, file, row, canaries)
         if change is not None:
             plan = with_notes(change.of(plan, asked.path), f"compared with {change.base}")
+        for each in plan.subjects:
+            trust_code(each.settings, say)
         say(f"night {row.name}: {asked.source}; what comes of it will be in {shown(directory)}")
         if former is None:
             store.begin_night(row)

@@ -21,10 +21,11 @@ from rumpus.exit_codes import MEANINGS, exit_code
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.entry import PlanError
+from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.checker.recorded import Recorded
-from tests.rumpus.conftest import is_listening, turns
+from tests.rumpus.conftest import is_listening
 from tests.sampling import sampled
 
 HOST = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM]
@@ -90,9 +91,19 @@ def run_to_its_end(error, *, as_json, verbose, printed):
     return Out(code, out.getvalue()), err.getvalue()
 
 
+@pytest.fixture(scope="module")
+def performed(tmp_path_factory):
+    runs = tmp_path_factory.mktemp("performed")
+    words = "run lock --recipe fair --ensemble sim --nemesis none --time-limit 3 --seed 1"
+    assert command_line.main([*words.split(), "--runs", str(runs)]) == 0
+    return (runs / "latest").resolve()
+
+
 @pytest.fixture
-def whole(recorded_run):
-    return recorded_run(turns())
+def whole(performed, tmp_path):
+    """A valid run, whose recipe other processes know, too."""
+    shutil.copytree(performed, tmp_path / "run")
+    return RunDirectory(tmp_path / "run")
 
 
 def ended(*words, shell="", **more):
