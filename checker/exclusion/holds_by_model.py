@@ -116,7 +116,7 @@ def _rows(
     lives = lives_by_grants(holds)
     for place, hold in enumerate(holds):
         called = hold.release_called
-        until = min(hold.believed_until, int(lives.told_until(hold.session, 0)))
+        until = int(min(hold.believed_until, lives.told_until(hold.session, 0)))
         sure = hold.released and called is not None and called <= until
         mode = {"argument": "read" if hold.shared else "write"} if modes else {}
         number = {"token": hold.token} if tokens and hold.token is not None else {}

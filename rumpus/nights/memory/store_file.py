@@ -199,8 +199,8 @@ def _in_words(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", None)
-        missing = str(error).startswith("no such")
-        if code is None or (code & 0xFF in _OF_PROGRAM and not missing):
+        damage = str(error).startswith(("no such", "integer overflow", "malformed JSON"))
+        if code is None or (code & 0xFF in _OF_PROGRAM and not damage):
             raise
         if code & 0xFF in _OF_HOST:
             raise StoreError(path, f"cannot use the store of nights ({error})", _CHECK) from error
