@@ -7,7 +7,7 @@ from typing import Final
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.every_run.timeouts import ENDLESS_NS, gave_up
 from rumpus.checker.history import History, Operation, final_phase
-from rumpus.checker.timeline.calm import longest_calm
+from rumpus.checker.timeline.calm import calm_time
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Kind, Requirement
 
@@ -55,30 +55,30 @@ class FinalPhase:
         return not self.ended
 
     def hung(self, timeline: Timeline, functions: Collection[str]) -> None:
-        """Note the calls that went on into the phase until the harness killed their clients.
+        """Note the calls that went on until the harness killed their clients.
 
         The client's next process may well be served: that does not excuse the call that hung. What
-        counts is that nothing was in its way for ``ENDLESS_NS`` of the phase.
+        counts is that for ``ENDLESS_NS`` in all nothing was in its way.
 
         Args:
             timeline: the run.
-            functions: operations that must return once every fault is healed.
+            functions: operations that must return once nothing is in their way.
         """
         for call in self.history.operations():
             if call.invoke.f not in functions or not gave_up(call):
                 continue
             client = self.history.caller(call)
             spans = timeline.disturbances.get(client, [])
-            start, stop = longest_calm(spans, max(call.invoke.time, self.began), call.done.time)
-            if stop - start > ENDLESS_NS:
+            calm = calm_time(spans, call.invoke.time, call.done.time)
+            if calm > ENDLESS_NS:
                 self.result.anomalies.append(
                     anomaly_of(
                         self.history,
                         "stuck-waiter",
                         f"c{client}'s {call.invoke.f}, called at "
-                        f"{at(self.history, call.invoke.time)}, never returned, although every "
-                        f"fault was healed at {at(self.history, self.began)}: its process was "
-                        f"killed {(call.done.time - self.began) / 1e9:.1f} s later",
+                        f"{at(self.history, call.invoke.time)}, never returned: its process was "
+                        f"killed {(call.done.time - call.invoke.time) / 1e9:.1f} s later, and for "
+                        f"{calm / 1e9:.1f} s of these nothing was in its way",
                         call,
                     )
                 )

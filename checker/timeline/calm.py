@@ -102,6 +102,17 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
     return merged
 
 
+def calm_time(spans: Sequence[Span], since: int, until: int) -> int:
+    """How much time between two times no span touches."""
+    first = bisect_left(spans, since, key=lambda span: span[1])
+    last = bisect_right(spans, until, key=lambda span: span[0])
+    calm = 0
+    for start, end in [*spans[first:last], (until, until)]:
+        calm += max(0, start - since)
+        since = max(since, end)
+    return calm
+
+
 def longest_calm(spans: Sequence[Span], since: int, until: int) -> Span:
     """The longest stretch between two times that no span touches."""
     first = bisect_left(spans, since, key=lambda span: span[1])
