@@ -36,9 +36,9 @@ def findings(root: Path = ROOT) -> list[tuple[Path, Case, Finding]]:
 
 
 def table(found: Iterable[tuple[Path, Case, Finding]]) -> str:
-    """The table, a row for each finding."""
+    """The table, a row for each finding; those of a class stand together."""
     rows = [("#", "what", "where", "fault", "anomaly", "shown by", "upstream"), ("---",) * 7]
-    for path, case, finding in found:
+    for path, case, finding in sorted(found, key=lambda each: each[2].what.partition(":")[0]):
         anomalies = (case.expects.kind, *finding.also)
         issue = (case.upstream or "").rstrip("/").rpartition("/")[2]
         rows.append(
