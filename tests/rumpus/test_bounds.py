@@ -2,7 +2,6 @@
 
 import json
 import resource
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -44,11 +43,9 @@ EXPECTS = {"kind": "deadlock", "operations": [], "faults": []}
 
 @contextmanager
 def little():
-    """Little processor time, and no more memory than there was but for some megabytes."""
+    """No more memory than there was but for some megabytes."""
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.process_time()
     yield
-    assert time.process_time() - began < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200_000
 
 

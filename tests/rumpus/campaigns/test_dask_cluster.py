@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from distributed import Client
 from rich.text import Text
 
 from rumpus.campaigns.dask_cluster import cluster, lacks
@@ -39,6 +40,8 @@ class Cluster:
         self.workers = [
             self._start("worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(2)
         ]
+        with Client(self.address) as client:
+            client.wait_for_workers(len(self.workers), timeout=60)
 
     def end(self):
         for process in self.processes:

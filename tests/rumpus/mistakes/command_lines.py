@@ -21,7 +21,7 @@ MISTAKES = [
     "run lock --nodes 0",
     "run lock --nodes three",
     "run lock --nodes 1",
-    "run lock --clients 101",
+    "run lock --clients 301",
     "run lock --time-limit soon",
     "run lock --time-limit 2",
     "run lock --duration 20",

@@ -49,6 +49,7 @@ def test_a_run_by_names_is_told_by_references(run):
 
 def test_its_code_is_imported_only_if_the_user_names_it(run, rumpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # no pyproject.toml says whose it is
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # nor was it ever named
     answer = rumpus("check", run)
     assert answer.code == 2
     assert "give --workload shop_of_tests.trials:Shop" in answer.err
