@@ -48,6 +48,10 @@ def replay_command(arguments: argparse.Namespace) -> int:
     if _is_run(arguments.path) and not (_given_changes(arguments) or arguments.as_test):
         _, was = judged_again(arguments.path, trust=arguments.trust)
         if not was.seen:
+            if arguments.report is not None:
+                raise UsageError(
+                    f"--report: nothing went wrong in {arguments.path}; its own report is there"
+                )
             return _of_sound_run(arguments, perform_again(arguments.path, was))
     # A test that is printed imports nothing, whatever the case names.
     read = load_case if arguments.as_test else partial(given_case, trust=arguments.trust)

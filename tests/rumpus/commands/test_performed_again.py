@@ -44,6 +44,12 @@ def test_a_run_without_anomalies_is_replayed(sound, capsys):
     assert (told["same_run"], told["anomaly"]) == (True, None)
 
 
+def test_a_run_without_anomalies_has_its_report_already(sound, tmp_path, capsys):
+    assert main(["replay", str(sound), "--report", str(tmp_path / "new.html")]) == 2
+    assert "nothing went wrong in" in capsys.readouterr().err
+    assert not (tmp_path / "new.html").exists()
+
+
 def test_check_says_that_a_run_may_be_performed_again_and_that_it_was(sound, capsys):
     assert main(["check", str(sound)]) == 0
     assert "the run's own files, not performed again (--perform" in capsys.readouterr().err
