@@ -3,6 +3,7 @@
 import functools
 import os
 import signal
+import sys
 import time
 from contextlib import closing, contextmanager
 from queue import SimpleQueue
@@ -17,6 +18,7 @@ from rumpus.simulation.network.network import Network
 from rumpus.simulation.real_sockets import LOOPBACK, serve_in_thread
 from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.harness.simulated_runs import SimulatedRuns
+from tests.own_modules import forget_modules
 from tests.processor_time import ProcessorTime
 from tests.sampling import fewer_examples, take_sample, turn
 
@@ -65,6 +67,16 @@ def _own_state(monkeypatch, tmp_path_factory, request):
     """What a test trusts, no other test does, and nobody outside of the tests."""
     home = tmp_path_factory.getbasetemp() / "state" / f"{hash(request.node.nodeid):x}"
     monkeypatch.setenv("XDG_STATE_HOME", str(home))
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(monkeypatch, tmp_path_factory):
+    """What a test imports from its own directories, no other test finds under the same name."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = len(sys.modules)
+    yield
+    if len(sys.modules) != before:
+        forget_modules(tmp_path_factory.getbasetemp())
 
 
 def pytest_runtest_setup(item):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -48,7 +47,6 @@ def test_the_example_of_a_fault_is_one(tmp_path, monkeypatch, rumpus):
         re.search(r"```python\n(.*?)```", OWN_FAULTS, re.DOTALL)[1]
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(FAULTS, "flap", FAULTS["kill"])  # removed again at the end
     words = ("--json", "--ensemble", "sim", "--time-limit", "10", "--seed", "1", "--nemesis")
     answer = rumpus("run", "register", *words, "example_of_configuration_page:Flap")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -131,7 +130,6 @@ def function():
 def test_a_model_of_ones_own(rumpus, file, tmp_path, monkeypatch):
     (tmp_path / "own_models.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     document = decided(rumpus, file(GOOD), "--model", "own_models:Odd")
     assert (document["valid"], document["model"]) == (True, "own_models:Odd")
     assert decided(rumpus, file(BAD), "--model", "own_models:Odd")["valid"] is False

@@ -1,6 +1,5 @@
 """Known mistakes that a night must find; those put into recipes of a project are found by runs."""
 
-import sys
 from dataclasses import replace
 from random import Random
 
@@ -64,11 +63,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "night_canary_locks.py").write_text(LOCKS)
     monkeypatch.syspath_prepend(ROOT / "examples" / "own_lock")
     monkeypatch.syspath_prepend(tmp_path)
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.startswith(("warehouse", "night_canary", "canary_")):
-            del sys.modules[name]
+    return tmp_path
 
 
 @sampled(

@@ -1,7 +1,6 @@
 """A project of somebody else, with its own pyproject.toml: the working directory of these tests."""
 
 import shutil
-import sys
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,18 +14,10 @@ __all__ = ["no_engine", "rumpus"]
 PACKAGE = "shop_of_tests"
 
 
-def forget():
-    for name in [each for each in sys.modules if each.partition(".")[0] == PACKAGE]:
-        del sys.modules[name]
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     place = tmp_path / "project"
     shutil.copytree(Path(__file__).parent / "project", place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    forget()
     with patch.dict(FAULTS):  # runs make their own kinds known
         yield place
-    forget()

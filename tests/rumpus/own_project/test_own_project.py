@@ -9,7 +9,8 @@ from rumpus.nemesis.registry import FAULTS
 from rumpus.project_settings import find_settings
 from rumpus.trial import run as run_trial
 from rumpus.usage_error import UsageError
-from tests.rumpus.own_project.conftest import PACKAGE, forget
+from tests.own_modules import forget_modules
+from tests.rumpus.own_project.conftest import PACKAGE
 
 
 def imported():
@@ -22,7 +23,7 @@ def run(rumpus, project):
     answer = rumpus("run", "shop", "--seed", "5", "--json")
     assert answer.code == 0, answer
     assert project.joinpath("runs/latest/history.jsonl").exists()
-    forget()
+    forget_modules(project)
     return project / "runs" / "latest"
 
 
@@ -149,7 +150,7 @@ def test_its_own_mutants_are_hunted(project, rumpus):
     answer = rumpus("mutants", "--family", "shop")
     assert answer.code == 2
     assert "the workload shop has no mutants: enter them in its catalogue" in answer.err
-    forget()
+    forget_modules(project)
     file = project / PACKAGE / "trials.py"
     entry = 'mutant(ForgetfulShelf, "it forgets", {"lost-number"})'
     text = file.read_text().replace('"forgetful": ForgetfulShelf', f'"forgetful": {entry}')
