@@ -4,6 +4,8 @@
     what was run (``results.record``)
 ``history.jsonl``
     what happened (``results.history_file``)
+``wire.jsonl``
+    what passed between clients and servers (``checker.wire.records``)
 ``plan.json``
     the fault plan, as ``rumpus run --plan`` takes it
 ``results.json``, ``report.html``, ``junit.xml``, ``summary.md``
@@ -60,6 +62,7 @@ class RunDirectory:
         self.path = path
         self.history = history or path / "history.jsonl"
         self.record = path / "test.json"
+        self.wire = path / "wire.jsonl"
         self.plan = path / "plan.json"
         self.results = path / "results.json"
         self.report = path / "report.html"

@@ -25,7 +25,7 @@ from io import BytesIO
 from struct import Struct, error
 from sys import intern
 from typing import BinaryIO, Literal, TypeVar
-from zlib import adler32
+from zlib import adler32, crc32
 
 import msgspec
 
@@ -47,6 +47,8 @@ _LONGEST_RECORD = 2 * 0xFFFFF
 _DIGEST_VERSION = 2
 _OPEN_ACL = bytes.fromhex("00000001 0000001f 00000005") + b"world\0\0\0\x06anyone"
 """The ACL of nearly every znode: one entry, all permissions, world:anyone."""
+OPEN_ACL = crc32(_OPEN_ACL)
+"""The ``acl`` of a transaction that gives a znode this list."""
 
 
 class CorruptLog(ValueError):  # noqa: N818 - says what the file is
@@ -82,7 +84,8 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     ``ops`` (multi: its parts, each with the header of the whole); ``error`` (a negative code
     of ``KeeperException``: a request that was refused but got a zxid; in a failed multi,
     the part that failed and each part after it); ``digest`` (of the leader's tree after the
-    transaction, as `checker.servers.tree_digest` computes it; None if the record has none).
+    transaction, as `checker.servers.tree_digest` computes it; None if the record has none);
+    ``acl`` (the CRC-32 of the access control list in the record).
     """
 
     zxid: int
@@ -102,6 +105,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     ops: "tuple[Txn, ...]" = ()
     error: int | None = None
     digest: int | None = None
+    acl: int | None = None
 
     @property
     def effects(self) -> "tuple[Txn, ...]":
@@ -272,15 +276,17 @@ def _string(body: bytes, at: int) -> tuple[str, int]:
     return intern(text.decode()), at
 
 
-def _skip_acl(body: bytes, at: int) -> int:
+def _acl(body: bytes, at: int) -> tuple[int, int]:
+    """The CRC-32 of an access control list, and where it ends."""
     if body.startswith(_OPEN_ACL, at):
-        return at + len(_OPEN_ACL)
+        return OPEN_ACL, at + len(_OPEN_ACL)
+    start = at
     count = _INT.unpack_from(body, at)[0]
     at += 4
     for _ in range(count):
         _, at = _buffer(body, at + 4)
         _, at = _buffer(body, at)
-    return at
+    return crc32(body[start:at]), at
 
 
 def _digest(body: bytes, at: int) -> int | None:
@@ -294,33 +300,46 @@ def _digest(body: bytes, at: int) -> int | None:
 def _create(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
     data, at = _buffer(body, at)
-    at = _skip_acl(body, at)
+    acl, at = _acl(body, at)
     if len(body) < at + _CREATE_END.size:  # written before parents' cversion was logged
         ephemeral, parent_cversion = body[at] != 0, -1
     else:
         ephemeral, parent_cversion = _CREATE_END.unpack_from(body, at)
     name = "create" if head[4] == 1 else "create2"
     digest = _digest(body, at + _CREATE_END.size)
-    return Txn(*head, name, path, _interned(data), ephemeral, parent_cversion, digest=digest)
+    return Txn(
+        *head, name, path, _interned(data), ephemeral, parent_cversion, digest=digest, acl=acl
+    )
 
 
 def _create_container(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
     data, at = _buffer(body, at)
-    at = _skip_acl(body, at)
+    acl, at = _acl(body, at)
     cversion = _INT.unpack_from(body, at)[0]
     digest = _digest(body, at + 4)
-    return Txn(*head, "createContainer", path, data, parent_cversion=cversion, digest=digest)
+    return Txn(
+        *head, "createContainer", path, data, parent_cversion=cversion, digest=digest, acl=acl
+    )
 
 
 def _create_ttl(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
     data, at = _buffer(body, at)
-    at = _skip_acl(body, at)
+    acl, at = _acl(body, at)
     cversion = _INT.unpack_from(body, at)[0]
     ttl = _LONG.unpack_from(body, at + 4)[0]
     digest = _digest(body, at + 12)
-    return Txn(*head, "createTTL", path, data, parent_cversion=cversion, ttl_ms=ttl, digest=digest)
+    return Txn(
+        *head,
+        "createTTL",
+        path,
+        data,
+        parent_cversion=cversion,
+        ttl_ms=ttl,
+        digest=digest,
+        acl=acl,
+    )
 
 
 def _delete(head: Head, body: bytes, at: int) -> Txn:
@@ -339,9 +358,9 @@ def _set_data(head: Head, body: bytes, at: int) -> Txn:
 
 def _set_acl(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
-    at = _skip_acl(body, at)
+    acl, at = _acl(body, at)
     version = _INT.unpack_from(body, at)[0]
-    return Txn(*head, "setACL", path, version=version, digest=_digest(body, at + 4))
+    return Txn(*head, "setACL", path, version=version, digest=_digest(body, at + 4), acl=acl)
 
 
 def _check(head: Head, body: bytes, at: int) -> Txn:

@@ -36,6 +36,7 @@ from rumpus.checker.timeline.server_view import server_view
 from rumpus.checker.timeline.session_proofs import lives_by_grants
 from rumpus.checker.timeline.states import Interval, state_intervals
 from rumpus.checker.timeline.unasked_holds import unasked_holds
+from rumpus.checker.wire.records import Wire
 
 Part = TypeVar("Part")
 
@@ -131,6 +132,7 @@ class Timeline:
         history: its records.
         promises: what the recipe promises.
         truth: what the servers' logs say; None when they are not at hand.
+        wire: what passed between clients and servers; empty if nobody recorded it.
         clock: converts the servers' times to the run's clock; None when that is not known.
         leases: of servers that are not ZooKeeper's: when grants began and ended; None if their logs
             are not at hand.
@@ -140,6 +142,7 @@ class Timeline:
         modes: the modes in which it can be acquired; empty where there is only one.
         path: the znode below which everything happened.
         session_timeout: the clients' session timeout, in seconds.
+        tick_ms: the servers' ``tickTime``, in ms.
         asked: which faults there should have been.
         strict: whether hazards are violations.
         lossy: whether a fault made servers' disks lose what they had written: then no server is
@@ -154,6 +157,7 @@ class Timeline:
     history: History
     promises: Held
     truth: ServerTruth | None = None
+    wire: Sequence[Wire] = ()
     clock: WallClock | None = None
     leases: ServerView | None = None
     line: LineOfContenders | None = None
@@ -162,6 +166,7 @@ class Timeline:
     modes: Sequence[str] = ()
     path: str = ""
     session_timeout: float = 0.0
+    tick_ms: int = 2000
     asked: Asked = field(default_factory=Asked)
     strict: bool = False
     lossy: bool = False

@@ -15,10 +15,13 @@ EARLY_REMOVAL = Kind(
     "early-removal", "an ephemeral node disappeared while its session was alive", logs=True
 )
 LINGERING_EPHEMERAL = Kind(
-    "lingering-ephemeral", "an ephemeral node outlived its session", logs=True
+    "lingering-ephemeral", "an ephemeral node outlived its session", logs=True, about="servers"
 )
 REVIVED_SESSION = Kind(
-    "revived-session", "a session was still served after the servers had ended it", logs=True
+    "revived-session",
+    "a session was still served after the servers had ended it",
+    logs=True,
+    about="servers",
 )
 
 SLACK_NS = 50_000_000

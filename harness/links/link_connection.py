@@ -195,7 +195,7 @@ class Connection:
         """Whether the client has sent something, where bytes are no frames of ZooKeeper's."""
         self._awaited: int | None = None  # xid of the reply to lose
         self._held = b""  # incomplete frame held back while a reply is awaited
-        self.tally = ConnectionTally(link.tally, link.traffic.watch_events)
+        self.tally = ConnectionTally(link.tally, link.traffic.watch_events, link.node)
         family, address = link.server
         self.client = End(self, accepted)
         self.server = End(self, socket.socket(family, socket.SOCK_STREAM))
@@ -243,6 +243,8 @@ class Connection:
             self._break(end)
             return
         if end.lossy:
+            if end is self.server:
+                self.tally.answered(end.reader.feed(data), monotonic_ns())
             self._swallow(len(data))  # an end of stream is lost too, though it is no byte
             if not data:
                 self._end(end)
@@ -251,10 +253,12 @@ class Connection:
             if not self.closed:
                 self._send(end.peer, b"", answers=False)
         elif end is self.client:
-            self._look_at_requests(data)
+            frames = end.reader.feed(data)
+            self._look_at_requests(frames)
             if self.tally.wanted in self.link.refused:
                 self._turn_away()
             else:
+                self.tally.passed(frames, monotonic_ns())
                 self._send(self.server, data, answers=False)
         else:
             self._pass_replies(data)
@@ -302,6 +306,7 @@ class Connection:
     def close(self) -> None:
         """Close both ends and forget the connection."""
         self.closed = True
+        self.tally.ended()
         for end in (self.client, self.server):
             self._clear(end)
             self._forget(end)
@@ -346,12 +351,12 @@ class Connection:
         self._forget(server)
         server.socket.close()
 
-    def _look_at_requests(self, data: bytes) -> None:
+    def _look_at_requests(self, frames: list[bytes]) -> None:
         if not self.link.framed:
             self.link.tally.requests[zookeeper_frames.PIECE] += 1
             self._look_at_piece()
             return
-        frames = self.tally.requests(self.client.reader.feed(data))
+        frames = self.tally.requests(frames)
         lost_reply = self.link.lost_reply
         if lost_reply is None or lost_reply.connection is not None:
             return
@@ -377,7 +382,9 @@ class Connection:
                 self._send(self.client, data, answers=True)
             return
         frames = self.server.reader.feed(data)
-        number, answers = self.tally.replies(frames, self._awaited, monotonic_ns())
+        now = monotonic_ns()
+        self.tally.answered(frames, now)
+        number, answers = self.tally.replies(frames, self._awaited, now)
         if number is not None:
             lost = sum(map(len, frames[number:])) + self.server.reader.pending
             data = (self._held + data)[:-lost]

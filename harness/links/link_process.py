@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -25,6 +26,7 @@ import msgspec
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
 from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
+from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.simulated_faults import TriggerLinks
 from rumpus.recipes.servers import Servers
 
@@ -44,6 +46,8 @@ class _Setup(msgspec.Struct, array_like=True):
     servers: dict[str, tuple[str, int]]
     clients: int
     sessions: bool
+    origin: int
+    wire: str | None
 
 
 class _Call(msgspec.Struct, array_like=True):
@@ -68,6 +72,8 @@ class ProcessLinks:
             further port of a node, which is cut and mended with the node.
         clients: how many clients, numbered from 0.
         sessions: whether they keep a connection with a session, as ZooKeeper's clients do.
+        origin: what the monotonic clock shows when the run's clock is 0, in ns.
+        wire: file for a record of every request that passes; None: they are not kept.
 
     Raises:
         EnvironmentRefusal: the process or a listener cannot be made here.
@@ -78,7 +84,13 @@ class ProcessLinks:
     trigger_links: TriggerLinks | None = None
 
     def __init__(
-        self, servers: Mapping[str, tuple[str, int]], clients: int, *, sessions: bool = True
+        self,
+        servers: Mapping[str, tuple[str, int]],
+        clients: int,
+        *,
+        sessions: bool = True,
+        origin: int = 0,
+        wire: Path | None = None,
     ) -> None:
         self.sessions = sessions
         self._places = tuple(servers)
@@ -102,7 +114,9 @@ class ProcessLinks:
                     f"Cannot start the process that carries the clients' links: {error}."
                 ) from error
         try:
-            self._control.send(msgspec.msgpack.encode(_Setup(dict(servers), clients, sessions)))
+            kept = None if wire is None else str(wire.absolute())
+            setup = _Setup(dict(servers), clients, sessions, origin, kept)
+            self._control.send(msgspec.msgpack.encode(setup))
             self._ports = self._answer(0, list[list[int]])
         except BaseException:
             self.close()
@@ -317,7 +331,27 @@ def serve(control: socket.socket, parent: int) -> None:
     """
     setup = msgspec.msgpack.decode(control.recv(_PACKET), type=_Setup)
     try:
-        proxy = LinkProxy(setup.servers, setup.clients, sessions=setup.sessions)
+        with _wire_log(setup) as wire:
+            _carry(control, parent, setup, wire)
+    except OSError as error:
+        what = f"Cannot write {setup.wire}, what passes on the links: {error.strerror}."
+        _reply(control, _Answer(0, refusal=what))
+
+
+@contextlib.contextmanager
+def _wire_log(setup: _Setup) -> Iterator[WireLog]:
+    """Where what passes is recorded: the file, or nowhere."""
+    if setup.wire is None:
+        yield WireLog(setup.origin, lambda _: None)
+        return
+    with open(setup.wire, "wb") as file:  # noqa: PTH123 - as it was given
+        yield WireLog(setup.origin, file.write)
+
+
+def _carry(control: socket.socket, parent: int, setup: _Setup, wire: WireLog) -> None:
+    """Carry connections until the control process hangs up or dies."""
+    try:
+        proxy = LinkProxy(setup.servers, setup.clients, sessions=setup.sessions, wire=wire)
     except OSError as error:
         _reply(control, _Answer(0, refusal=_refusal(setup, error)))
         return

@@ -13,6 +13,7 @@ from time import monotonic_ns
 from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Traffic
 from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
 from rumpus.harness.links.tally import Tally
+from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.links.zookeeper_frames import requests_by_name
 
 LISTEN_ON = "127.0.0.1"
@@ -61,16 +62,23 @@ class LinkProxy:
             port of a node. A node's cuts and delays are those of all its ports.
         clients: how many clients, numbered from 0.
         sessions: whether the bytes are frames of ZooKeeper's protocol.
+        wire: takes a record of every request that passes.
 
     Raises:
         OSError: a server's host has no address, or a listener cannot be opened.
     """
 
     def __init__(
-        self, servers: Mapping[str, tuple[str, int]], clients: int, *, sessions: bool = True
+        self,
+        servers: Mapping[str, tuple[str, int]],
+        clients: int,
+        *,
+        sessions: bool = True,
+        wire: WireLog | None = None,
     ) -> None:
         self._traffic = Traffic()
-        self._tallies = [Tally(client) for client in range(clients)]
+        self._wire = wire or WireLog(0)
+        self._tallies = [Tally(client, self._wire) for client in range(clients)]
         self._links: list[dict[str, Link]] = []
         self._listeners: list[list[Listener]] = []
         self._blacklist: set[int] = set()
@@ -233,6 +241,7 @@ class LinkProxy:
             for listener in row:
                 listener.socket.close()
         self._traffic.selector.close()
+        self._wire.finish()
 
     def _chosen(self, client: int, nodes: Iterable[str]) -> list[Link]:
         chosen = set(nodes)

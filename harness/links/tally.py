@@ -6,13 +6,19 @@ from typing import Final
 from rumpus.harness.links import zookeeper_frames
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.watch_tracing import WatchTracing
+from rumpus.harness.links.wire_tap import WireLog
 
 LOSES_TO_SERVER: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-server", "half-open"})
 LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-client", "half-open"})
 
 
 class Tally:
-    """What has been seen of one client, over all its links."""
+    """What has been seen of one client, over all its links.
+
+    Args:
+        client: its number.
+        wire: takes a record of every request.
+    """
 
     __slots__ = (
         "client",
@@ -22,10 +28,12 @@ class Tally:
         "shown",
         "swallowed",
         "unimplemented",
+        "wire",
     )
 
-    def __init__(self, client: int) -> None:
+    def __init__(self, client: int, wire: WireLog) -> None:
         self.client = client
+        self.wire = wire
         self.connections = 0
         """How many connections the client has had."""
         self.swallowed = 0
@@ -44,6 +52,7 @@ class ConnectionTally:
     Args:
         tally: the client's.
         watch_events: where watches that are seen are appended.
+        node: the server to which the connection goes.
 
     Attributes:
         asked: whether the ConnectRequest has passed.
@@ -56,6 +65,7 @@ class ConnectionTally:
 
     __slots__ = (
         "_tally",
+        "_tap",
         "_tracing",
         "_watch_events",
         "asked",
@@ -65,8 +75,9 @@ class ConnectionTally:
         "welcomed",
     )
 
-    def __init__(self, tally: Tally, watch_events: deque[WatchSeen | WatchLeft]) -> None:
+    def __init__(self, tally: Tally, watch_events: deque[WatchSeen | WatchLeft], node: str) -> None:
         tally.connections += 1
+        self._tap = tally.wire.tap(tally.client, tally.connections, node)
         self._tally = tally
         self._watch_events = watch_events
         self._tracing = WatchTracing(tally.client, tally.connections)
@@ -86,6 +97,20 @@ class ConnectionTally:
         for frame in frames:
             self._tracing.request(frame)
         return frames
+
+    def passed(self, frames: list[bytes], now: int) -> None:
+        """Take frames that reach the server, the ConnectRequest among them."""
+        for frame in frames:
+            self._tap.to_server(frame, now)
+
+    def answered(self, frames: list[bytes], now: int) -> None:
+        """Take frames that the server has sent, whether or not they reach the client."""
+        for frame in frames:
+            self._tap.from_server(frame, now)
+
+    def ended(self) -> None:
+        """The connection is over."""
+        self._tap.end()
 
     def has(self, session: int) -> bool:
         """Whether the connection has a session, or has asked for it."""

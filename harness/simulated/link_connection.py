@@ -197,7 +197,7 @@ class LinkConnection:
         self.spoilt = False
         self.client_ended = False
         self.server_ended = False
-        self.tally = ConnectionTally(link.tally, link.watch_events)
+        self.tally = ConnectionTally(link.tally, link.watch_events, link.node)
         self._from_client = FrameReader()
         self._from_server = FrameReader()
         self._trigger: ArmedTrigger | None = None
@@ -223,21 +223,24 @@ class LinkConnection:
             first = 0 if self.tally.asked else 1
             chunk, passing = self._look_at_frames(chunk, frames, first, self._from_client.pending)
             frames = frames[:passing]
-        frames = self.tally.requests(frames)
+        requests = self.tally.requests(frames)
         if self.tally.wanted in link.refused:
             self._turn_away()
             return b""
         if link.armed_triggers:
-            return self._look_at_requests(chunk, frames)
+            chunk, stopped = self._look_at_requests(chunk, requests)
+            frames = frames[: len(frames) - stopped]
+        self.tally.passed(frames, link.monotonic())
         return chunk
 
     def to_client(self, chunk: bytes) -> bytes:
         """What reaches the client of bytes that have come from the server."""
         link = self.link
+        frames = self._from_server.feed(chunk)
+        self.tally.answered(frames, link.monotonic())
         if link.cut in LOSES_TO_CLIENT:
             self._swallow(len(chunk))
             return b""
-        frames = self._from_server.feed(chunk)
         if link.frames.wanted():
             first = 0 if self.tally.welcomed else 1
             chunk, passing = self._look_at_frames(
@@ -314,8 +317,12 @@ class LinkConnection:
 
     # -- within -----------------------------------------------------------------------------
 
-    def _look_at_requests(self, chunk: bytes, frames: list[bytes]) -> bytes:
-        """Let armed triggers count these requests and act; what passes of ``chunk``."""
+    def _look_at_requests(self, chunk: bytes, frames: list[bytes]) -> tuple[bytes, int]:
+        """Let armed triggers count these requests and act.
+
+        Returns:
+            What passes of ``chunk``, and how many of the requests do not.
+        """
         passed = 0
         for number, frame in enumerate(frames):
             for armed in list(self.link.armed_triggers):
@@ -327,13 +334,14 @@ class LinkConnection:
                     self._trigger = armed
                     self._awaited = zookeeper_frames.xid(frame)
                     continue
-                behind = sum(map(len, frames[number + (action == "cut-after") :]))
+                stopped = frames[number + (action == "cut-after") :]
+                behind = sum(map(len, stopped))
                 passed = len(chunk) - behind - self._from_client.pending
                 armed.act(self.link.monotonic())
                 self._swallow(behind)
                 self.abort()
-                return chunk[:passed] if passed > 0 else b""
-        return chunk
+                return chunk[:passed] if passed > 0 else b"", len(stopped)
+        return chunk, 0
 
     def _look_at_frames(
         self,
@@ -416,6 +424,7 @@ class LinkConnection:
         self.link.tally.swallowed += amount
 
     def _forget(self) -> None:
+        self.tally.ended()
         self.link.connections.pop(self.passage, None)
         self._drop_trigger()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
 from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
+from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
 from rumpus.harness.simulated.link_connection import (
     ArmedTrigger,
@@ -80,6 +81,7 @@ class SimLinks:
         servers: node -> host and port.
         clients: how many clients, numbered from 0.
         host: the host from which a client connects.
+        wire: takes a record of every request that passes.
 
     Raises:
         ValueError: (from every method) there is no such client or node.
@@ -94,6 +96,7 @@ class SimLinks:
         servers: Mapping[str, tuple[str, int]],
         clients: int,
         host: Callable[[int], str] = client_host,
+        wire: WireLog | None = None,
     ) -> None:
         self.trigger_links: TriggerLinks | None = self
         self._simulator = simulator
@@ -101,7 +104,8 @@ class SimLinks:
         self._host = host
         self._servers = dict(servers)
         self._watch_events: deque[WatchSeen | WatchLeft] = deque()
-        self._tallies = [Tally(client) for client in range(clients)]
+        wire = wire or WireLog(0)
+        self._tallies = [Tally(client, wire) for client in range(clients)]
         self._afflicted: set[int] = set()
         self._blacklist: set[int] = set()
         self._links: list[dict[str, Link]] = []

@@ -26,6 +26,7 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.driver import Sink
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
+from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.run import Branch, Nemesis, Run, Status
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
@@ -148,6 +149,7 @@ def perform_simulated(
     step: Callable[[str], None] = lambda _: None,
     stop_requested: Callable[[], bool] = lambda: False,
     branch: Branch | None = None,
+    wire: WireLog | None = None,
 ) -> SimulatedRun:
     """Perform a run in a world of its own, which is gone when this returns.
 
@@ -178,6 +180,7 @@ def perform_simulated(
         stop_requested: asked often; once true the run heals, gathers and ends.
         branch: as for ``harness.run.perform``; a function of the real program. It may fork this
             real process.
+        wire: takes a record of every request that passes between clients and servers.
 
     Raises:
         EnvironmentRefusal: the servers do not come up.
@@ -209,7 +212,7 @@ def perform_simulated(
                     network,
                     run,
                     ensemble=SimEnsemble(cluster, network, sleep=sleep, report=step),
-                    connect=partial(SimLinks, simulator, network),
+                    connect=partial(SimLinks, simulator, network, wire=wire),
                     nemesis=partial(
                         nemesis,
                         sleep=sleep,

@@ -99,7 +99,12 @@ class DockerWorld:
             perform(
                 order.run,
                 ensemble=self._ensemble,
-                connect=partial(ProcessLinks, sessions=order.run.clients.system == ZOOKEEPER),
+                connect=partial(
+                    ProcessLinks,
+                    sessions=order.run.clients.system == ZOOKEEPER,
+                    origin=self._origin,
+                    wire=order.directory.wire,
+                ),
                 nemesis=order.nemesis(),
                 sink=sink,
                 logs=order.directory.clients,

@@ -86,11 +86,13 @@ def lay_out(
         history=history,
         promises=Promises(prevents=frozenset()) if damaged else promises,
         truth=None if found.logs else files.truth,
+        wire=files.wire,
         clock=clock,
         leases=None if found.clock or found.logs else files.leases,
         line=record.line,
         path=workload.path,
         session_timeout=record.session_timeout,
+        tick_ms=record.tick_ms,
         asked=Asked(
             kinds=record.nemesis,
             effects=_own_effects(run, record),

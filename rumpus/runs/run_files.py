@@ -13,6 +13,7 @@ from rumpus.checker.servers.txnlog import Known
 from rumpus.checker.timeline.lease_view import lease_view
 from rumpus.checker.timeline.ownership import ServerView
 from rumpus.checker.untrusted_file import in_utf8
+from rumpus.checker.wire.records import MalformedWire, Wire, read_wire
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import RunRecord
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _RANGED = ("nodes", "clients", "time_limit", "seed", "session_timeout")
 """Options that ``test.json`` has under their names."""
 
+_LARGEST_WIRE = 1 << 30  # bytes: some millions of requests
 _LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
@@ -45,6 +47,7 @@ class RunFiles(NamedTuple):
         leases: the same of other systems' servers.
         unread: what could not be read of the servers' files, in words.
         servers: how many servers there are files of.
+        wire: what passed between clients and servers; empty if it was not recorded.
     """
 
     directory: RunDirectory
@@ -55,6 +58,7 @@ class RunFiles(NamedTuple):
     leases: ServerView | None = None
     unread: Sequence[str] = ()
     servers: int = 0
+    wire: Sequence[Wire] = ()
 
 
 def read_run(run: RunDirectory) -> RunFiles:
@@ -71,13 +75,31 @@ def read_run(run: RunDirectory) -> RunFiles:
     record = run.read_record()
     _check_options(run, record)
     truth, leases = None, None
+    wire: list[Wire] = []
     unread: list[str] = []
     if changed == [] and record.system == ZOOKEEPER:
         truth, unread = server_truth(run, record.nodes)
+        wire = _wire(run)
     elif changed == []:
         leases, unread = _server_leases(run, record)
     servers = sum(directory.is_dir() for directory in run.nodes.glob("*/"))
-    return RunFiles(run, record, run.read_history(), changed, truth, leases, unread, servers)
+    history = run.read_history()
+    return RunFiles(run, record, history, changed, truth, leases, unread, servers, wire)
+
+
+def _wire(run: RunDirectory) -> list[Wire]:
+    """What passed on the links; empty for a run that did not record it.
+
+    Raises:
+        UnreadableRun: it cannot be read.
+    """
+    if not run.wire.exists():
+        return []
+    content = read_regular(run.wire, "read what passed on the links", _LARGEST_WIRE)
+    try:
+        return read_wire(content.splitlines())
+    except MalformedWire as error:
+        raise UnreadableRun(run.wire, str(error), "restore what the run wrote") from error
 
 
 def _check_options(run: RunDirectory, record: RunRecord) -> None:

@@ -1,14 +1,17 @@
 """Runs in a simulated world: everything in this process, on virtual time, from one seed."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.simulated.ensemble import OFFERED
-from rumpus.harness.simulated.run import SimulatedRun, perform_simulated
+from rumpus.harness.simulated.run import ORIGIN, SimulatedRun, perform_simulated
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import are_sound, availability, refuse
 from rumpus.results.record import ClockAnchor
+from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.held_records import HeldRecords
 from rumpus.runs.world import RunOrder
 from rumpus.simulation.kernel.clock import EPOCH
@@ -87,7 +90,8 @@ class SimWorld:
         order.record.virtual_seconds = round(simulated.virtual_seconds, 6)
 
     def _perform(self, order: RunOrder) -> SimulatedRun:
-        with order.directory.history_writer() as writer:
+        wire = WireLog(ORIGIN)
+        with order.directory.history_writer() as writer, _kept(wire, order.directory):
             return perform_simulated(
                 order.run,
                 seed=order.seed,
@@ -108,4 +112,14 @@ class SimWorld:
                 step=self._say,
                 stop_requested=order.stop_requested,
                 branch=order.branch,
+                wire=wire,
             )
+
+
+@contextlib.contextmanager
+def _kept(wire: WireLog, directory: RunDirectory) -> Iterator[None]:
+    """Write what passed on the links when the run is over, however it ended."""
+    try:
+        yield
+    finally:
+        directory.wire.write_bytes(wire.finish())

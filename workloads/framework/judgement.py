@@ -7,6 +7,9 @@ from rumpus.checker.check import Check, all_kinds, declaration, perform
 from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.every_run.exercise import check_exercise
 from rumpus.checker.every_run.late_host import leave_undecided
+from rumpus.checker.every_run.server_answers import check_server_answers
+from rumpus.checker.every_run.server_rules import check_server_rules
+from rumpus.checker.every_run.server_sessions import check_server_sessions
 from rumpus.checker.every_run.server_state import check_server_state
 from rumpus.checker.history import final_phase
 from rumpus.checker.measures import measure
@@ -47,8 +50,16 @@ class Family(Protocol):
         """Whether a check, or a class, is one of another repository."""
 
 
+ON_SERVERS: Sequence[Check] = (
+    check_server_state,
+    check_server_rules,
+    check_server_answers,
+    check_server_sessions,
+)
+"""The checks of the servers, which every run has, before those of its family."""
+
 OF_SERVERS = frozenset(
-    kind.name for kind in declaration(check_server_state).finds if kind.about == "servers"
+    kind.name for each in ON_SERVERS for kind in declaration(each).finds if kind.about == "servers"
 )
 """Kinds of anomaly that ZooKeeper itself promises to prevent, whatever the recipe."""
 
@@ -118,7 +129,7 @@ def judge_timeline(
     promised = frozenset(timeline.promises.prevents)
     if not (timeline.lossy or timeline.damaged):
         promised |= OF_SERVERS
-    judged = [check_server_state, *workload.judged_by(), check_errors]
+    judged = [*ON_SERVERS, *workload.judged_by(), check_errors]
     checks = [
         *questions,
         *findings(workload, timeline, judged),

@@ -8,10 +8,10 @@ from typing import Protocol
 from rumpus.simulation.zookeeper.serving.reads import Reads
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree, Part, Result
-from rumpus.simulation.zookeeper.tree.transactions import CreateTxn, Entry
+from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.tree.watches import WatchManager
 from rumpus.simulation.zookeeper.wire import opcodes
-from rumpus.simulation.zookeeper.wire.error_codes import SESSION_MOVED
+from rumpus.simulation.zookeeper.wire.error_codes import MARSHALLING_ERROR, SESSION_MOVED
 from rumpus.simulation.zookeeper.wire.jute import write_buffer, write_string
 from rumpus.simulation.zookeeper.wire.multi_records import END, error_result, result_header
 from rumpus.simulation.zookeeper.wire.paths import CONFIG
@@ -77,19 +77,21 @@ def reply_to_write(
         return _reply_to_multi(result)
     if result.error:
         return result.error, b""
-    transaction = entry.transaction
+    # A client that numbers its requests anew on each connection may have two of one number under
+    # way. Then the transaction may be the other one's, and the reply is made of it all the same.
+    path = getattr(entry.transaction, "path", None)
     if kind == opcodes.CREATE:
-        assert isinstance(transaction, CreateTxn)
-        return 0, write_string(transaction.path)
-    if kind in (opcodes.SET_DATA, opcodes.SET_ACL):
-        return 0, tree.nodes[transaction.path].stat()  # type: ignore[union-attr]
-    if kind in opcodes.CREATES:
-        path = transaction.path  # type: ignore[union-attr]
-        return 0, write_string(path) + tree.nodes[path].stat()
+        return 0, write_string(path)
     if kind == opcodes.RECONFIG:
         node = tree.nodes[CONFIG]
         return 0, write_buffer(node.data) + node.stat()
-    return 0, b""
+    if kind in opcodes.CREATES or kind in (opcodes.SET_DATA, opcodes.SET_ACL):
+        changed = tree.nodes.get(path or "")
+        if changed is None:
+            return MARSHALLING_ERROR, b""
+        head = write_string(path) if kind in opcodes.CREATES else b""
+        return 0, head + changed.stat()
+    return (MARSHALLING_ERROR if kind == opcodes.MULTI else 0), b""
 
 
 def _reply_to_multi(result: Result) -> tuple[int, bytes]:

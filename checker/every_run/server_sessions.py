@@ -1,0 +1,273 @@
+"""Whether servers kept the promises of sessions: timeouts, passwords, one server at a time.
+
+What the servers can have heard of a session is what the links passed on to them, heartbeats too.
+A leader expires a session when it has heard nothing for the negotiated timeout, in steps of one
+tick; a follower tells it every half tick of whom it has heard (``ExpiryQueue``, ``SessionTracker``
+and ``LearnerHandler`` of 3.8). So a session must live for its timeout after a request that was
+answered, and must be over a tick and a half later. That is asked only where nothing was in the
+way of the servers meanwhile, and no new leader began: each gives every session its whole timeout.
+
+``early-expiry``, ``late-expiry``
+    A session ended before its timeout, or lived on after it.
+``unproven-session``
+    A session was resumed with a wrong password.
+``moved-session``
+    A server carried out a write of a session that had moved to another connection.
+``revived-session``
+    A session was resumed after its end.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rumpus.checker.anomalies import at
+from rumpus.checker.check import check
+from rumpus.checker.every_run.server_rules import anomaly_of_request, asked, conversations
+from rumpus.checker.history import History, session_hex
+from rumpus.checker.servers.server_truth import SessionLife
+from rumpus.checker.timeline.calm import Span
+from rumpus.checker.timeline.timeline import Logs, Timeline
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+from rumpus.checker.wire.matching import Conversations
+from rumpus.checker.wire.records import WRITES, Handshake, Request
+from rumpus.checker.znodes.ephemeral_lives import REVIVED_SESSION
+
+EARLY_EXPIRY = Kind(
+    "early-expiry",
+    "a session ended before its timeout although its server had heard of it",
+    about="servers",
+)
+LATE_EXPIRY = Kind(
+    "late-expiry", "a session lived on after its timeout without a sign of life", about="servers"
+)
+UNPROVEN_SESSION = Kind(
+    "unproven-session", "a session was resumed with a wrong password", about="servers"
+)
+MOVED_SESSION = Kind(
+    "moved-session",
+    "a server carried out a write of a session that had moved to another",
+    about="servers",
+)
+
+SLACK_NS = 100_000_000
+"""How far the times of servers and links may be apart (ns)."""
+
+LATE_NS = 1_000_000_000
+"""How long a leader may take, besides what its ticks explain, to end a session (ns)."""
+
+
+@dataclass
+class _Heard:
+    """What passed in a session, in order of time.
+
+    Attributes:
+        proofs: when a request was sent that was answered, and the timeout that its connection has.
+        signs: when anything was sent, or answered, that a server may have heard of.
+    """
+
+    proofs: list[tuple[int, int]] = field(default_factory=list)
+    signs: list[int] = field(default_factory=list)
+
+
+@check(
+    "server sessions",
+    finds=[EARLY_EXPIRY, LATE_EXPIRY, UNPROVEN_SESSION, MOVED_SESSION, REVIVED_SESSION],
+)
+def check_server_sessions(timeline: Timeline) -> CheckResult | None:
+    """Compare what the servers did with sessions with what the links saw of them.
+
+    None if the links recorded nothing. Cost: O(n log n) for what passed.
+    """
+    if not timeline.wire:
+        return None
+    talk = timeline.part(conversations)
+    result = CheckResult(name="server sessions")
+    result.anomalies += _resumed(talk, timeline)
+    result.anomalies += _moved(talk)
+    expiries = 0
+    if timeline.logs is not None:
+        heard = _heard(talk)
+        troubled = troubles(timeline)
+        for session, life in timeline.logs.truth.sessions().items():
+            words = heard.get(session)
+            if words is None:
+                continue
+            found = list(_expiry(session, life, words, troubled, timeline, timeline.logs))
+            expiries += life.expired
+            result.anomalies += found
+    result.stats = {"handshakes": len(talk.handshakes), "expiries": expiries}
+    return result
+
+
+def troubles(timeline: Timeline) -> list[Span]:
+    """When something was in the way of the servers, or a new leader began, in order."""
+    spans = [
+        (window.begun, timeline.end_of(window))
+        for window in timeline.faults
+        if not window.kind.startswith("client-")
+    ]
+    spans += timeline.leaderless
+    spans += [(window.start, window.end) for window in timeline.host if window.late]
+    if timeline.logs is not None:
+        truth, clock = timeline.logs
+        for epoch in truth.epochs().values():
+            began = clock.monotonic(epoch.first_ms)
+            spans.append((began, began))
+    return sorted(spans)
+
+
+def _quiet(spans: Sequence[Span], since: int, until: int) -> bool:
+    """Whether no span touches the time between."""
+    return not any(start <= until and end >= since for start, end in spans)
+
+
+def _heard(talk: Conversations) -> dict[str, _Heard]:
+    """What servers can have heard of each session."""
+    found: dict[str, _Heard] = defaultdict(_Heard)
+    names = {
+        connection: session_hex(shake.session) for connection, shake in talk.handshakes.items()
+    }
+    for shake in talk.handshakes.values():
+        if shake.session and shake.answered is not None:
+            found[session_hex(shake.session)].proofs.append((shake.sent, shake.timeout))
+        for session in {shake.session, shake.asked} - {0}:
+            found[session_hex(session)].signs += [shake.sent, shake.answered or shake.sent]
+    for request in talk.requests:
+        shaken = talk.handshakes.get((request.client, request.connection))
+        if shaken is None or not shaken.session:
+            continue
+        words = found[names[request.client, request.connection]]
+        words.signs += [request.sent, request.answered or request.sent]
+        if request.answered is not None:
+            words.proofs.append((request.sent, shaken.timeout))
+    for words in found.values():
+        words.proofs.sort()
+        words.signs.sort()
+    return found
+
+
+def _expiry(
+    session: str,
+    life: SessionLife,
+    heard: _Heard,
+    troubled: Sequence[Span],
+    timeline: Timeline,
+    logs: Logs,
+) -> Iterator[Anomaly]:
+    """Whether a session ended too early or too late."""
+    history, tick = timeline.history, timeline.tick_ms * 1_000_000
+    if life.closed_ms is not None and not logs.clock.sure_of(life.closed_ms):
+        return
+    ended = None if life.closed_ms is None else logs.clock.monotonic(life.closed_ms)
+    if ended is not None and life.expired:
+        # What a follower has heard may have been on its way to the leader for a tick.
+        last = bisect_left(heard.proofs, (ended - tick,)) - 1
+        if last >= 0:
+            proof, timeout = heard.proofs[last]
+            lived = ended - proof
+            if lived < timeout * 1_000_000 - SLACK_NS and _quiet(troubled, proof, ended):
+                yield _of_session(
+                    EARLY_EXPIRY,
+                    f"session {session}, with a timeout of {timeout} ms, was ended at "
+                    f"{at(history, ended)}, only {lived / 1e9:.2f} s after a request of "
+                    f"{at(history, proof)} that was answered",
+                    (proof, ended),
+                    history,
+                    session,
+                )
+                return
+    over = history.end if ended is None else ended
+    if ended is not None and not life.expired:
+        return  # its client closed it
+    last = bisect_right(heard.signs, over - 1) - 1
+    timeouts = [timeout for _, timeout in heard.proofs]
+    if last < 0 or not timeouts:
+        return
+    sign, allowed = heard.signs[last], max(timeouts) * 1_000_000 + 3 * tick // 2 + LATE_NS
+    if over - sign > allowed and _quiet(troubled, sign - tick, sign + allowed):
+        until = "still lived" if ended is None else "was ended only"
+        yield _of_session(
+            LATE_EXPIRY,
+            f"session {session}, with a timeout of {max(timeouts)} ms, {until} at "
+            f"{at(history, over)}, {(over - sign) / 1e9:.2f} s after the last that servers can "
+            "have heard of it",
+            (sign, over),
+            history,
+            session,
+        )
+
+
+def _resumed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
+    """Sessions that were resumed with a wrong password, or after their end."""
+    ends = {} if timeline.logs is None else _ends(timeline.logs)
+    for shake in talk.handshakes.values():
+        if not shake.asked or shake.session != shake.asked:
+            continue
+        who = f"session {session_hex(shake.session)} was resumed by c{shake.client} at {shake.node}"
+        if shake.proved is False:
+            yield _of_handshake(UNPROVEN_SESSION, f"{who} with a wrong password", shake)
+        ended = ends.get(session_hex(shake.session))
+        if ended is not None and shake.sent > ended + SLACK_NS:
+            since = (shake.sent - ended) / 1e9
+            yield _of_handshake(REVIVED_SESSION, f"{who} {since:.2f} s after its end", shake)
+
+
+def _ends(logs: Logs) -> Mapping[str, int]:
+    """Session -> when it ended, where that is sure."""
+    truth, clock = logs
+    return {
+        session: clock.monotonic(life.closed_ms)
+        for session, life in truth.sessions().items()
+        if life.closed_ms is not None and clock.sure_of(life.closed_ms)
+    }
+
+
+def _moved(talk: Conversations) -> Iterator[Anomaly]:
+    """Writes that were carried out on a connection that their session had left.
+
+    It has left if it was asked for elsewhere after this connection had it, and was granted there.
+    """
+    shakes: dict[int, list[Handshake]] = defaultdict(list)
+    for shake in talk.handshakes.values():
+        if shake.session and shake.answered is not None:
+            shakes[shake.session].append(shake)
+    for request in talk.requests:
+        if request.name not in WRITES or not _succeeded(request):
+            continue
+        own = talk.handshakes.get((request.client, request.connection))
+        if own is None or own.answered is None:
+            continue
+        for shake in shakes[own.session]:
+            if shake.sent > own.answered and request.sent > (shake.answered or shake.sent):
+                yield anomaly_of_request(
+                    MOVED_SESSION,
+                    f"{asked(request)} of c{request.client} was carried out at {own.node}, although"
+                    f" session {session_hex(own.session)} had moved to {shake.node} before",
+                    request,
+                )
+                break
+
+
+def _succeeded(request: Request) -> bool:
+    return request.error == 0 and not any(part.error for part in request.parts)
+
+
+def _of_handshake(kind: Kind, words: str, shake: Handshake) -> Anomaly:
+    end = shake.sent if shake.answered is None else shake.answered
+    return Anomaly(
+        kind=kind.name, description=words, clients=[shake.client], start=shake.sent, end=end
+    )
+
+
+def _of_session(kind: Kind, words: str, span: Span, history: History, session: str) -> Anomaly:
+    client = history.clients_of_sessions().get(session)
+    return Anomaly(
+        kind=kind.name,
+        description=words,
+        clients=[] if client is None else [client],
+        start=span[0],
+        end=span[1],
+        length_ms=(span[1] - span[0]) / 1e6,
+    )

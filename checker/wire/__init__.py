@@ -1,0 +1,1 @@
+"""What passed between clients and servers, and what ZooKeeper's rules say of it."""

@@ -1,0 +1,245 @@
+"""The tree of znodes that committed transactions lead to, with what every znode was at each zxid.
+
+It is kept by ZooKeeper's own rules (``DataTree`` and ``DataNode.copyStat`` of 3.8), from the
+transactions alone. So it says what a server that has applied all up to some zxid must answer, and
+whether a transaction may follow the ones before it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+from zlib import crc32
+
+from rumpus.checker.servers.txnlog import OPEN_ACL, Txn
+from rumpus.checker.wire.records import StatFields, sum_of
+
+OWN = "/zookeeper"
+"""Servers change what is below by themselves, without transactions."""
+
+
+class View(NamedTuple):
+    """What a server tells of a znode: Stat, data and children as sums, access control list."""
+
+    stat: StatFields
+    data: tuple[int, int]
+    children: tuple[int, int]
+    acl: int | None
+
+
+class Node:
+    """A znode as it is now; ``creations`` counts the children ever made, as servers store it."""
+
+    __slots__ = (
+        "acl",
+        "aversion",
+        "children",
+        "creations",
+        "ctime",
+        "czxid",
+        "data",
+        "mtime",
+        "mzxid",
+        "names",
+        "owner",
+        "pzxid",
+        "version",
+    )
+
+    def __init__(
+        self, zxid: int, time: int, data: tuple[int, int], owner: int, acl: int | None
+    ) -> None:
+        self.czxid = self.mzxid = self.pzxid = zxid
+        self.ctime = self.mtime = time
+        self.version = self.creations = self.aversion = 0
+        self.owner = owner
+        self.data = data
+        self.acl = acl
+        self.children = self.names = 0
+
+    def view(self) -> View:
+        """What a server tells of it now."""
+        stat = StatFields(
+            self.czxid,
+            self.mzxid,
+            self.ctime,
+            self.mtime,
+            self.version,
+            2 * self.creations - self.children,
+            self.aversion,
+            self.owner,
+            self.data[0],
+            self.children,
+            self.pzxid,
+        )
+        return View(stat, self.data, (self.children, self.names), self.acl)
+
+
+Past = list[tuple[int, View | None]]
+"""What a znode was from which zxid on; None: it was not there."""
+
+
+class ModelTree:
+    """The tree, which transactions move forward.
+
+    Attributes:
+        nodes: path -> the znode, for all that exist now; the root's path is ``/``.
+        ended: session -> zxid of its closeSession.
+    """
+
+    def __init__(self) -> None:
+        root = Node(0, 0, (0, 0), 0, OPEN_ACL)
+        root.children, root.names = 1, crc32(OWN[1:].encode())
+        self.nodes: dict[str, Node] = {"/": root}
+        self.ended: dict[int, int] = {}
+        self._owned: dict[int, dict[str, None]] = {}
+        self._past: dict[str, Past] = {"/": [(0, root.view())]}
+        self._changed: set[str] = set()
+
+    def owned(self, session: int) -> set[str]:
+        """The ephemeral znodes of a session."""
+        return set(self._owned.get(session, ()))
+
+    def view(self, path: str, zxid: int) -> View | None:
+        """What a znode was after all transactions up to a zxid; None if it was not there."""
+        past = self._past.get(path, ())
+        at = bisect_right(past, zxid, key=lambda each: each[0])
+        return past[at - 1][1] if at else None
+
+    def below(self, prefix: str, zxid: int) -> Iterator[tuple[str, View]]:
+        """The znodes whose path begins so, after all transactions up to a zxid.
+
+        Cost: O(n) in all znodes that there ever were.
+        """
+        for path in self._past:
+            if path.startswith(prefix) and (view := self.view(path, zxid)) is not None:
+                yield path, view
+
+    def apply(self, txn: Txn) -> list[str]:
+        """Apply a transaction.
+
+        Returns:
+            What ZooKeeper's rules have against it, in words. Whatever they have, it is applied as
+            far as that can be.
+        """
+        broken = [words for effect in txn.effects if (words := self._apply(effect))]
+        for path in self._changed:
+            node = self.nodes.get(path)
+            view = None if node is None else node.view()
+            self._past.setdefault(path, []).append((txn.zxid, view))
+        self._changed.clear()
+        if txn.name == "createSession":
+            self.ended.pop(txn.session, None)
+        elif txn.name == "closeSession":
+            self.ended.setdefault(txn.session, txn.zxid)
+        return broken
+
+    def _apply(self, txn: Txn) -> str:
+        """Apply one effect; returns what forbids it, or nothing."""
+        path = txn.path or "/"
+        if is_servers_own(path):
+            return ""
+        match txn.name:
+            case "create" | "create2" | "createContainer" | "createTTL":
+                return self._create(txn, path)
+            case "delete" | "deleteContainer":
+                return self._delete(txn, path)
+            case "setData" | "setACL":
+                return self._set(txn, path)
+            case "closeSession":
+                return self._close(txn)
+        return ""
+
+    def _create(self, txn: Txn, path: str) -> str:
+        above = parent_of(path)
+        parent = self.nodes.get(above)
+        broken = ""
+        if path in self.nodes:
+            self._remove(path, txn.zxid)
+            broken = f"{path} is created, but it exists"
+        if parent is None:
+            return f"{path} is created, but {above} does not exist"
+        if parent.owner:
+            broken = f"{path} is created below {above}, which is ephemeral"
+        owner = txn.session if txn.ephemeral else 0
+        self.nodes[path] = Node(txn.zxid, txn.time_ms, sum_of(txn.data), owner, txn.acl)
+        if owner:
+            self._owned.setdefault(owner, {})[path] = None
+        made = parent.creations + 1 if txn.parent_cversion in (None, -1) else txn.parent_cversion
+        if made > parent.creations:
+            parent.creations, parent.pzxid = made, txn.zxid
+        parent.children += 1
+        parent.names += crc32(name_of(path))
+        self._changed |= {path, above}
+        return broken
+
+    def _delete(self, txn: Txn, path: str) -> str:
+        node = self.nodes.get(path)
+        if node is None:
+            return f"{path} is deleted, but it does not exist"
+        children = node.children
+        self._remove(path, txn.zxid)
+        if children:
+            return f"{path} is deleted, but is not empty ({children} below)"
+        return ""
+
+    def _remove(self, path: str, zxid: int) -> None:
+        node = self.nodes.pop(path)
+        if node.owner:
+            self._owned.get(node.owner, {}).pop(path, None)
+        above = parent_of(path)
+        self._changed |= {path, above}
+        parent = self.nodes.get(above)
+        if parent is not None:
+            parent.children -= 1
+            parent.names -= crc32(name_of(path))
+            parent.pzxid = max(parent.pzxid, zxid)
+
+    def _set(self, txn: Txn, path: str) -> str:
+        node = self.nodes.get(path)
+        if node is None:
+            return f"{path} is changed, but it does not exist"
+        version = txn.version or 0
+        self._changed.add(path)
+        if txn.name == "setACL":
+            before, node.aversion, node.acl = node.aversion, version, txn.acl
+        else:
+            before, node.version, node.data = node.version, version, sum_of(txn.data)
+            node.mzxid, node.mtime = txn.zxid, txn.time_ms
+        if version != following(before):
+            return f"{path} gets version {version}, but had {before}"
+        return ""
+
+    def _close(self, txn: Txn) -> str:
+        owned = self.owned(txn.session)
+        for path in owned:
+            self._remove(path, txn.zxid)
+        self._owned.pop(txn.session, None)
+        left = owned - set(txn.paths) if txn.paths is not None else set()
+        strange = [path for path in txn.paths or () if path not in owned and path in self.nodes]
+        for path in strange:
+            self._remove(path, txn.zxid)
+        if left:
+            return f"its session ends, but leaves its ephemeral {min(left)}"
+        if strange:
+            return f"its session ends, and {strange[0]} goes, which is not its ephemeral"
+        return ""
+
+
+def is_servers_own(path: str) -> bool:
+    """Whether a path is below ``/zookeeper``, or that."""
+    return f"{path}/".startswith(f"{OWN}/")
+
+
+def parent_of(path: str) -> str:
+    """The path of the znode above."""
+    return path.rpartition("/")[0] or "/"
+
+
+def name_of(path: str) -> bytes:
+    """The last part of a path."""
+    return path.rpartition("/")[2].encode()
+
+
+def following(version: int) -> int:
+    """The next version, with the overflow of a Java int."""
+    return version + 1 if version != 0x7FFFFFFF else -0x80000000

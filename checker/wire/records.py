@@ -1,0 +1,152 @@
+"""What passed on the clients' links: sessions asked for, requests, and the servers' answers.
+
+The links write a record when a request was answered, or when its connection is over. Data, lists
+of children and access control lists are kept as sums, so that a record is short and has no secret;
+passwords are compared where they pass, and not kept.
+
+Times are nanoseconds on the run's clock, at the link: a server gets a request no earlier than it
+was ``sent``, and has answered no later than it was ``answered``. A reply is recorded when it
+comes from the server, whether or not a fault lets it through to the client.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+WRITES = frozenset(
+    {
+        "create",
+        "create2",
+        "create-container",
+        "create-ttl",
+        "delete",
+        "set-data",
+        "set-acl",
+        "check",
+        "multi",
+        "reconfig",
+    }
+)
+"""Requests that get a transaction, even if they are refused."""
+
+Stat = tuple[int, int, int, int, int, int, int, int, int, int, int]
+"""A Stat in its order on the wire; the fields of ``StatFields``."""
+
+
+class StatFields(NamedTuple):
+    """The fields of a Stat, under ZooKeeper's names, in their order on the wire."""
+
+    czxid: int
+    mzxid: int
+    ctime: int
+    mtime: int
+    version: int
+    cversion: int
+    aversion: int
+    ephemeralOwner: int  # noqa: N815 - ZooKeeper's
+    dataLength: int  # noqa: N815
+    numChildren: int  # noqa: N815
+    pzxid: int
+
+
+class Handshake(msgspec.Struct, tag="handshake", omit_defaults=True, gc=False):
+    """A client that asks a server for a session, and the server's answer.
+
+    ``connection`` is the connection's number among the client's, ``node`` the server. ``asked`` is
+    the id of the session to be resumed, 0 for a new one; ``wanted`` the timeout asked for, in ms;
+    ``seen`` the last zxid that the client says it has seen. ``session`` and ``timeout`` are what
+    was granted, both 0 if the server refused. ``proved`` tells whether the password was that of
+    the session asked for; None if no link has seen that session being granted.
+    """
+
+    client: int
+    connection: int
+    node: str
+    sent: int
+    answered: int | None = None
+    asked: int = 0
+    wanted: int = 0
+    seen: int = 0
+    session: int = 0
+    timeout: int = 0
+    proved: bool | None = None
+
+
+class Part(msgspec.Struct, omit_defaults=True, gc=False):
+    """An operation of a ``multi`` or ``multi-read``, and its result; a request has these, too.
+
+    Asked: ``path``, ``version`` (expected; -1: any), ``flags`` (of a create), ``data`` (length and
+    CRC-32 of the data).
+
+    Answered: ``error`` (0, or a negative code of ``KeeperException``; None: not answered), ``made``
+    (path of the created znode), ``stat``, ``told`` (length and CRC-32 of the data), ``children``
+    (their number, and the sum of the CRC-32 of their names), ``count`` (of all znodes below).
+    ``acl`` is the CRC-32 of an access control list as it was sent, asked or answered.
+    """
+
+    name: str
+    path: str = ""
+    version: int | None = None
+    flags: int | None = None
+    data: tuple[int, int] | None = None
+    error: int | None = None
+    made: str = ""
+    stat: Stat | None = None
+    told: tuple[int, int] | None = None
+    children: tuple[int, int] | None = None
+    acl: int | None = None
+    count: int | None = None
+
+
+class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
+    """A request on a connection, and its answer.
+
+    ``zxid`` is that of the reply's header: the last transaction that the server had applied.
+    ``parts`` are those of a ``multi`` or ``multi-read``.
+    """
+
+    client: int
+    connection: int
+    xid: int
+    sent: int
+    answered: int | None = None
+    zxid: int = 0
+    parts: list[Part] = []
+
+
+Wire = Handshake | Request
+
+
+class MalformedWire(ValueError):  # noqa: N818 - says what the file is
+    """A line that is no record of the wire."""
+
+
+def sum_of(data: bytes | None) -> tuple[int, int]:
+    """Length and CRC-32 of a znode's data."""
+    return (len(data), crc32(data)) if data else (0, 0)
+
+
+def sum_of_names(names: Iterable[bytes]) -> tuple[int, int]:
+    """How many names, and the sum of their CRC-32, which does not depend on their order."""
+    sums = [crc32(name) for name in names]
+    return len(sums), sum(sums)
+
+
+_DECODER = msgspec.json.Decoder(Wire)
+
+
+def read_wire(lines: Iterable[bytes]) -> list[Wire]:
+    """Read the records of a file, in the order in which they were written.
+
+    Raises:
+        MalformedWire: a line is no record; the message has its number.
+    """
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(_DECODER.decode(line))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise MalformedWire(f"line {number} is no record of the wire ({error})") from error
+    return found
