@@ -1,7 +1,7 @@
 """Results of checks: anomalies, and the verdict on them."""
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -10,6 +10,10 @@ from rumpus.checker.valid import Valid
 
 Outcome = Literal["valid", "violation", "unknown", "inconclusive"]
 Blamed = Literal["recipe", "servers"]
+
+
+ANYTHING: Final = ("*",)
+"""What servers explain that lose, change or misreport what was committed."""
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -26,6 +30,8 @@ class Kind(msgspec.Struct, frozen=True):
             so what is graver is told before it.
         about: whose it is. ``servers``: ZooKeeper itself promises to prevent it, whatever the
             recipe. ``disks``: nobody promises anything of it.
+        explains: of a kind that is about the servers: the kinds of anomaly that a sound recipe may
+            have on such servers; ``ANYTHING``: all.
     """
 
     name: str
@@ -34,6 +40,11 @@ class Kind(msgspec.Struct, frozen=True):
     timed: bool = False
     lesser: bool = False
     about: Literal["recipe", "servers", "disks"] = "recipe"
+    explains: tuple[str, ...] = ()
+
+    def explains_kind(self, name: str) -> bool:
+        """Whether an anomaly of that name may come of it."""
+        return self.explains == ANYTHING or name in self.explains
 
 
 class Anomaly(msgspec.Struct, kw_only=True):
@@ -126,17 +137,32 @@ class Verdict(msgspec.Struct, kw_only=True):
     def anomalies(self) -> list[Anomaly]:
         """All anomalies: promised ones (violations) first, then hazards.
 
-        Of each the lesser kinds come last; else they are in order of time.
+        Of each those of the servers come first and the lesser kinds last; else they are in order
+        of time.
         """
         found = [anomaly for check in self.checks for anomaly in check.anomalies]
         every = {name: kind for check in self.checks for name, kind in check.kinds.items()}
-        lesser = {name for name, kind in every.items() if kind.lesser}
-        return sorted(found, key=lambda a: (not a.promised, a.kind in lesser, a.start))
+        ranks = {
+            name: 0 if kind.about == "servers" else 2 if kind.lesser else 1
+            for name, kind in every.items()
+        }
+        return sorted(found, key=lambda a: (not a.promised, ranks.get(a.kind, 1), a.start))
 
 
 def meaning_of(kind: str, checks: Iterable[CheckResult]) -> str:
     """What a kind of anomaly means, by the checks that find it; empty if none says."""
     return next((check.kinds[kind].meaning for check in checks if kind in check.kinds), "")
+
+
+def _reason(
+    name: str, count: int, checks: Iterable[CheckResult], servers: Mapping[str, Kind]
+) -> str:
+    """A broken promise in words, and what servers did that explains it."""
+    words = [meaning_of(name, checks) or "found by a check of your own"]
+    if name not in servers:
+        found = sorted(kind.name for kind in servers.values() if kind.explains_kind(name))
+        words += [f"explained by {', '.join(found)} of the servers"] * bool(found)
+    return f"{name}: {count} ({'; '.join(words)})"
 
 
 def judge(
@@ -164,14 +190,15 @@ def judge(
             if anomaly.promised or (strict and anomaly.kind != "fenced"):
                 counts[anomaly.kind] = counts.get(anomaly.kind, 0) + 1
     if counts:
-        reasons = [
-            f"{kind}: {count} ({meaning_of(kind, checks) or 'found by a check of your own'})"
-            for kind, count in counts.items()
-        ]
-        about = {
-            kind.about for check in checks for kind in check.kinds.values() if kind.name in counts
+        servers = {
+            kind.name: kind
+            for check in checks
+            for kind in check.kinds.values()
+            if kind.name in counts and kind.about == "servers"
         }
-        blamed: Blamed = "servers" if "servers" in about else "recipe"
+        ordered = sorted(counts, key=lambda name: name not in servers)
+        reasons = [_reason(name, counts[name], checks, servers) for name in ordered]
+        blamed: Blamed = "servers" if servers else "recipe"
         return Verdict(
             valid=False, outcome="violation", reasons=reasons, checks=checks, blamed=blamed
         )

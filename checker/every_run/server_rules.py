@@ -27,7 +27,7 @@ from rumpus.checker.servers.node_files import counter
 from rumpus.checker.servers.server_truth import ServerTruth, touched
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+from rumpus.checker.verdict import ANYTHING, Anomaly, CheckResult, Kind
 from rumpus.checker.wire.matching import Conversations, match
 from rumpus.checker.wire.model_tree import ModelTree, parent_of
 from rumpus.checker.wire.records import Part, Request, StatFields, sum_of
@@ -40,14 +40,16 @@ ILLEGAL_CHANGE = Kind(
     "illegal-change",
     "the servers made a change that ZooKeeper's rules forbid, or not the one asked for",
     about="servers",
+    explains=ANYTHING,
 )
 WRONG_ANSWER = Kind(
     "wrong-answer",
     "a server's answer contradicts the tree that the ensemble had",
     about="servers",
+    explains=ANYTHING,
 )
 
-MOST = 50
+MOST = 1000
 """How many anomalies of a kind are told; more of the same say nothing new."""
 
 

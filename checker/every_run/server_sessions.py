@@ -32,23 +32,31 @@ from rumpus.checker.timeline.timeline import Logs, Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 from rumpus.checker.wire.matching import Conversations
 from rumpus.checker.wire.records import WRITES, Handshake, Request
-from rumpus.checker.znodes.ephemeral_lives import REVIVED_SESSION
+from rumpus.checker.znodes.ephemeral_lives import OF_A_DEAD_OWNER, OF_TWO_OWNERS, REVIVED_SESSION
 
 EARLY_EXPIRY = Kind(
     "early-expiry",
     "a session ended before its timeout although its server had heard of it",
     about="servers",
+    explains=(*OF_TWO_OWNERS, "early-removal", "freed-live-holder", "missing-entry", "lost-job"),
 )
 LATE_EXPIRY = Kind(
-    "late-expiry", "a session lived on after its timeout without a sign of life", about="servers"
+    "late-expiry",
+    "a session lived on after its timeout without a sign of life",
+    about="servers",
+    explains=OF_A_DEAD_OWNER,
 )
 UNPROVEN_SESSION = Kind(
-    "unproven-session", "a session was resumed with a wrong password", about="servers"
+    "unproven-session",
+    "a session was resumed with a wrong password",
+    about="servers",
+    explains=OF_TWO_OWNERS,
 )
 MOVED_SESSION = Kind(
     "moved-session",
     "a server carried out a write of a session that had moved to another",
     about="servers",
+    explains=(*OF_TWO_OWNERS, "session-order"),
 )
 
 SLACK_NS = 100_000_000

@@ -24,16 +24,20 @@ from rumpus.checker.servers.node_files import counter
 from rumpus.checker.servers.replicas import Replica
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import Anomaly, CheckResult, Kind
+from rumpus.checker.verdict import ANYTHING, Anomaly, CheckResult, Kind
 from rumpus.checker.wording import counted
 
 LOST_TRANSACTION = Kind(
     "lost-transaction",
     "a server never got a transaction that the ensemble committed",
     about="servers",
+    explains=ANYTHING,
 )
 DIVERGED_SERVERS = Kind(
-    "diverged-servers", "a server's tree differs from the one that the others have", about="servers"
+    "diverged-servers",
+    "a server's tree differs from the one that the others have",
+    about="servers",
+    explains=ANYTHING,
 )
 LATENT_DIVERGENCE = Kind(
     "latent-divergence",

@@ -11,17 +11,48 @@ from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
+OF_TWO_OWNERS = (
+    "split-brain",
+    "double-grant",
+    "stale-belief",
+    "stale-action",
+    "shared-partition",
+    "false-exit",
+    "expired-handle",
+)
+"""What sound recipes may show if a session ended, or was used, while somebody relied on it."""
+
+OF_A_DEAD_OWNER = (
+    "stuck-waiter",
+    "deadlock",
+    "leaderless",
+    "orphan-node",
+    "ghost-entry",
+    "unowned-partition",
+    "blocked-transaction",
+    "unnotified-submitter",
+    "lingering-session",
+    "lost-job",
+    "overdue-call",
+)
+"""What sound recipes may show if what a dead client owned stays."""
+
 EARLY_REMOVAL = Kind(
     "early-removal", "an ephemeral node disappeared while its session was alive", logs=True
 )
 LINGERING_EPHEMERAL = Kind(
-    "lingering-ephemeral", "an ephemeral node outlived its session", logs=True, about="servers"
+    "lingering-ephemeral",
+    "an ephemeral node outlived its session",
+    logs=True,
+    about="servers",
+    explains=OF_A_DEAD_OWNER,
 )
 REVIVED_SESSION = Kind(
     "revived-session",
     "a session was still served after the servers had ended it",
     logs=True,
     about="servers",
+    explains=OF_TWO_OWNERS,
 )
 
 SLACK_NS = 50_000_000
