@@ -30,7 +30,7 @@ Check = Callable[[Timeline], CheckResult | Iterable[Anomaly] | None]
 
 Made = TypeVar("Made", bound=Callable[..., CheckResult | Iterable[Anomaly] | None])
 
-PACKAGES: Final = ("every_run", "exclusion", "families", "znodes")
+PACKAGES: Final = ("every_run", "server_promises", "exclusion", "families", "znodes")
 """Folders of ``rumpus.checker`` whose modules declare checks."""
 
 

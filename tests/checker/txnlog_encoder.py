@@ -1,7 +1,9 @@
 """Write transaction logs, byte for byte as ZooKeeper does; the opposite of ``servers.txnlog``."""
 
 import struct
-from zlib import adler32
+from zlib import adler32, crc32
+
+from msgspec.structs import replace
 
 from rumpus.checker.servers.txnlog import Txn
 
@@ -36,6 +38,14 @@ def text(value: str) -> bytes:
 def acl(entries=OPEN_ACL) -> bytes:
     packed = [struct.pack(">i", perms) + text(scheme) + text(id_) for perms, scheme, id_ in entries]
     return struct.pack(">i", len(packed)) + b"".join(packed)
+
+
+def as_read(txn: Txn, entries=OPEN_ACL) -> Txn:
+    """The transaction that reading the record of one gives, with its access control list."""
+    ops = tuple(as_read(each, entries) for each in txn.ops)
+    guarded = txn.name.startswith("create") and txn.name != "createSession"
+    listed = crc32(acl(entries)) if guarded or txn.name == "setACL" else None
+    return replace(txn, ops=ops, acl=listed)
 
 
 def body(txn: Txn, entries=OPEN_ACL) -> bytes:

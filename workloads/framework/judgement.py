@@ -7,12 +7,12 @@ from rumpus.checker.check import Check, all_kinds, declaration, perform
 from rumpus.checker.every_run.errors import check_errors
 from rumpus.checker.every_run.exercise import check_exercise
 from rumpus.checker.every_run.late_host import leave_undecided
-from rumpus.checker.every_run.server_answers import check_server_answers
-from rumpus.checker.every_run.server_rules import check_server_rules
-from rumpus.checker.every_run.server_sessions import check_server_sessions
-from rumpus.checker.every_run.server_state import check_server_state
 from rumpus.checker.history import final_phase
 from rumpus.checker.measures import measure
+from rumpus.checker.server_promises.answers import check_server_answers
+from rumpus.checker.server_promises.rules import check_server_rules
+from rumpus.checker.server_promises.sessions import check_server_sessions
+from rumpus.checker.server_promises.state import check_server_state
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Kind, Requirement, Verdict, judge

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from rumpus.checker.servers.node_files import NodeFiles, read_node_directory
-from tests.checker.txnlog_encoder import log
+from tests.checker.txnlog_encoder import as_read, log
 from tests.checker.zab_model import proposal, zxid
 
 
@@ -25,8 +25,8 @@ def test_read_node_directory(tmp_path):
     (files / "acceptedEpoch").write_text("3\n")
     found = read_node_directory(tmp_path)
     assert [(each.name, each.txns, each.end) for each in found.logs] == [
-        ("log.200000009", (first,), "padding"),
-        ("log.20000000a", (second,), "torn record"),
+        ("log.200000009", (as_read(first),), "padding"),
+        ("log.20000000a", (as_read(second),), "torn record"),
     ]
     assert found.snapshots == {0, zxid(2, 8), zxid(2, 12)}
     assert (found.current_epoch, found.accepted_epoch) == (2, 3)

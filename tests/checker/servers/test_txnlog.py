@@ -12,6 +12,7 @@ from rumpus.checker.servers.txnlog import CorruptLog, Txn, parse_log
 from tests.checker.txnlog_encoder import (
     HEADER,
     TYPES,
+    as_read,
     buffer,
     create,
     frame,
@@ -126,7 +127,7 @@ def test_the_encoder_of_these_tests_writes_what_the_server_wrote():
 def test_every_type_of_transaction(txn, acl, digest):
     txn = msgspec.structs.replace(txn, digest=digest)
     found = parse_log(HEADER + record(txn, acl))
-    assert found.txns == (txn,)
+    assert found.txns == (as_read(txn, acl),)
     assert found.end == "end of file"
 
 
@@ -181,7 +182,7 @@ LAST = record(THIRD)
 )
 def test_what_follows_the_last_whole_record_is_dropped(tail, end):
     found = parse_log(WHOLE + tail)
-    assert found.txns == (FIRST, SECOND)
+    assert found.txns == (as_read(FIRST), as_read(SECOND))
     assert found.end == end
     assert found.offset == len(WHOLE)
 
@@ -246,7 +247,8 @@ def test_what_the_server_refuses_is_named_with_its_place(data, offset, problem):
         parse_log(data, "log.1")
     assert refused.value.offset == offset
     assert f"log.1, byte {offset}" in str(refused.value)
-    assert refused.value.txns == ((FIRST, SECOND) if offset == len(WHOLE) else ())
+    before = (as_read(FIRST), as_read(SECOND)) if offset == len(WHOLE) else ()
+    assert refused.value.txns == before
 
 
 def test_session_ids_print_unsigned():
@@ -325,7 +327,7 @@ RECORDS = st.lists(st.tuples(DIGESTED, ACL), max_size=5)
 def test_round_trip(records, padding):
     data = HEADER + b"".join(record(*each) for each in records)
     found = parse_log(data + bytes(padding))
-    assert found.txns == tuple(txn for txn, _ in records)
+    assert found.txns == tuple(as_read(txn, entries) for txn, entries in records)
     assert found.offset == len(data)
 
 

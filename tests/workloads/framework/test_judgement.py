@@ -5,7 +5,7 @@ import pytest
 from docs.generators.agreeing_sites import AgreeingSites
 from rumpus.checker.check import declaration
 from rumpus.checker.every_run.errors import check_errors
-from rumpus.checker.every_run.server_state import check_server_state
+from rumpus.checker.server_promises.state import check_server_state
 from rumpus.workloads.framework.judgement import judge_timeline
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.laid_out import laid_out

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
-from rumpus.checker.every_run.server_rules import anomaly_of_request, asked, conversations
 from rumpus.checker.history import History, session_hex
+from rumpus.checker.server_promises.rules import anomaly_of_request, asked, conversations
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.calm import Span
 from rumpus.checker.timeline.timeline import Logs, Timeline

@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from rumpus.checker.every_run.server_state import check_server_state
+from rumpus.checker.server_promises.state import check_server_state
 from rumpus.checker.servers.node_files import NodeFiles
 from rumpus.checker.servers.own_words import OwnWords, Truncation
 from rumpus.checker.servers.server_truth import merge

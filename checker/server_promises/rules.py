@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
-from rumpus.checker.every_run.server_state import LOST_TRANSACTION
 from rumpus.checker.history import session_hex
+from rumpus.checker.server_promises.state import LOST_TRANSACTION
 from rumpus.checker.servers.node_files import counter
 from rumpus.checker.servers.server_truth import ServerTruth, touched
 from rumpus.checker.servers.txnlog import Txn

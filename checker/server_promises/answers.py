@@ -10,7 +10,7 @@ Staleness is no anomaly here; a server that lacks a change is, and one that inve
 from collections.abc import Callable
 
 from rumpus.checker.check import check
-from rumpus.checker.every_run.server_rules import (
+from rumpus.checker.server_promises.rules import (
     MOST,
     WRONG_ANSWER,
     Replay,

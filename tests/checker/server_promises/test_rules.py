@@ -1,0 +1,263 @@
+"""Servers that keep ZooKeeper's rules have no anomaly, whatever is asked; others are found out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rumpus.checker.server_promises.answers import check_server_answers
+from rumpus.checker.server_promises.rules import check_server_rules, conversations
+from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.tree.transactions import CloseSessionTxn
+from rumpus.simulation.zookeeper.wire import opcodes
+from rumpus.simulation.zookeeper.wire.error_codes import NO_AUTH, Refusal
+from rumpus.simulation.zookeeper.wire.jute import write_string
+from rumpus.simulation.zookeeper.wire.permissions import OPEN
+from tests.checker.wire.recorded_engine import RecordedEngine, asking, granting
+from tests.sampling import sampled
+from tests.simulation.zookeeper.engine import check_op, create_op, delete_op, get_op, set_op
+
+LOCKED = [(31, "digest", "a:b")]
+PATHS = st.sampled_from(["/", "/a", "/b", "/a/c", "/a/c/d", "/b/e", "/a/", "/missing/x"])
+VERSIONS = st.integers(-2, 3)
+FLAGS = st.sampled_from([0, 0, 0, 1, 2, 3])
+DATA = st.sampled_from([b"", b"x", b"yy", None])
+
+
+def found(engine):
+    """Kind and words of every anomaly."""
+    timeline = engine.timeline()
+    rules, answers = check_server_rules(timeline), check_server_answers(timeline)
+    assert rules.unjudged == []
+    return [(each.kind, each.description) for each in (*rules.anomalies, *answers.anomalies)]
+
+
+def kinds(engine):
+    return sorted({kind for kind, _ in found(engine)})
+
+
+PART = st.one_of(
+    st.builds(create_op, PATHS, FLAGS),
+    st.builds(delete_op, PATHS, VERSIONS),
+    st.builds(set_op, PATHS, st.just(b"z"), VERSIONS),
+    st.builds(check_op, PATHS, VERSIONS),
+)
+WRITE = st.one_of(
+    st.tuples(st.just("create"), PATHS, DATA, st.sampled_from([OPEN, OPEN, LOCKED]), FLAGS),
+    st.tuples(st.just("delete"), PATHS, VERSIONS),
+    st.tuples(st.just("set"), PATHS, DATA, VERSIONS),
+    st.tuples(st.just("set_acl"), PATHS, st.sampled_from([OPEN, LOCKED]), VERSIONS),
+    st.tuples(st.just("multi"), st.lists(PART, max_size=4)),
+)
+READ = st.one_of(
+    st.tuples(st.sampled_from(["exists", "get", "children", "acl"]), PATHS),
+    st.tuples(st.just("children2"), PATHS),
+    st.tuples(st.just("count"), PATHS),
+    st.tuples(st.just("ephemerals"), PATHS),
+    st.tuples(st.just("multi_read"), st.lists(PATHS, max_size=3)),
+    st.just(("close",)),
+)
+
+
+def do(client, name, *arguments):
+    if name == "children2":
+        client.ask(opcodes.GET_CHILDREN2, write_string(arguments[0]) + b"\0")
+    elif name == "count":
+        client.ask(opcodes.GET_ALL_CHILDREN_NUMBER, write_string(arguments[0]))
+    elif name == "ephemerals":
+        client.ask(opcodes.GET_EPHEMERALS, write_string(arguments[0]))
+    elif name == "multi":
+        client.multi(*arguments[0])
+    elif name == "multi_read":
+        client.multi(*map(get_op, arguments[0]), kind=opcodes.MULTI_READ)
+    else:
+        getattr(client, name)(*arguments)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.one_of(WRITE, WRITE, READ)), max_size=40))
+def test_a_sound_server_keeps_every_rule(steps):
+    engine = RecordedEngine()
+    clients = [engine.connect(), engine.connect()]
+    for number, step in steps:
+        do(clients[number], *step)
+        if step == ("close",):
+            clients[number] = engine.connect()
+    assert found(engine) == []
+    talk = conversations(engine.timeline())
+    asked = [each for each in talk.requests if each.answered and each.name in ("create", "delete")]
+    assert len([r for r in talk.transactions.values() if r.name in ("create", "delete")]) == len(
+        asked
+    )
+
+
+def mistaken(**methods):
+    """An engine whose leader has methods of its own."""
+
+    class Mistaken(Preparer):
+        def prepare(self, request):
+            return super().prepare(request)._replace(digest=None)
+
+    for name, method in methods.items():
+        setattr(Mistaken, name, method)
+
+    class Engine(RecordedEngine):
+        def new_preparer(self):
+            settings = self.settings
+            return Mistaken(self.tree, lambda *_: 0, lambda: self.now, settings, self.next_zxid)
+
+    return Engine()
+
+
+def anything(*_):
+    """A check that lets everything pass."""
+
+
+def a_delete_at_a_wrong_version(client):
+    client.create("/a")
+    client.delete("/a", 7)
+
+
+def a_setacl_at_a_wrong_version(client):
+    client.create("/a")
+    client.set_acl("/a", OPEN, 7)
+
+
+def a_set_at_a_wrong_version(client):
+    client.create("/a")
+    client.set("/a", b"x", 7)
+
+
+def a_check_at_a_wrong_version(client):
+    client.create("/a")
+    client.multi(check_op("/a", 7), set_op("/a"))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        a_delete_at_a_wrong_version,
+        a_setacl_at_a_wrong_version,
+        a_set_at_a_wrong_version,
+        a_check_at_a_wrong_version,
+    ],
+)
+def test_a_version_that_is_ignored_is_an_illegal_change(ask):
+    engine = mistaken(_check_version=anything)
+    ask(engine.connect())
+    assert kinds(engine) == ["illegal-change"]
+    (what,) = {words for _, words in found(engine)}
+    assert "version 7" in what
+    assert "BadVersion" in what
+    sound = RecordedEngine()
+    ask(sound.connect())
+    assert kinds(sound) == []
+
+
+def test_a_number_that_is_not_the_next_is_an_illegal_change():
+    engine = mistaken(_next_number=lambda _, parent: parent.child_count)
+    client = engine.connect()
+    client.create("/s")
+    first = client.create("/s/n-", flags=2)
+    client.delete(first)
+    client.create("/s/n-", flags=2)
+    assert [kind for kind, _ in found(engine)] == ["illegal-change"]
+
+
+def test_rights_that_everybody_has_are_not_refused():
+    def refuse(*_):
+        raise Refusal(NO_AUTH)
+
+    engine = mistaken(_check_permission=refuse)
+    client = engine.connect()
+    client.create("/a")
+    assert kinds(engine) == ["wrong-answer"]
+
+
+def told(name):
+    """A server that answers one kind of request wrongly."""
+    lies = {
+        "data": (opcodes.GET_DATA, lambda body: body.replace(b"right", b"wrong")),
+        "stat": (opcodes.EXISTS, lambda body: body[:-1] + bytes([body[-1] ^ 1])),
+        "child": (opcodes.GET_CHILDREN, lambda body: body.replace(b"kid", b"kit")),
+        "list": (opcodes.GET_ACL, lambda body: body.replace(b"anyone", b"nobody")),
+        "count": (opcodes.GET_ALL_CHILDREN_NUMBER, lambda body: body[:-1] + b"\x09"),
+        "made": (opcodes.CREATE, lambda body: body.replace(b"kid", b"kit")),
+    }
+    return lies[name]
+
+
+@sampled("lie", ["data", "stat", "child", "list", "count", "made"], of=6)
+def test_an_answer_that_is_not_the_trees_is_found(lie):
+    engine = RecordedEngine()
+    client = engine.connect()
+    kind, spoil = told(lie)
+    client.create("/a", b"right")
+    client.spoil = lambda asked, error, body: (error, spoil(body) if asked == kind else body)
+    client.create("/a/kid")
+    for read in ("exists", "get", "children", "acl"):
+        getattr(client, read)("/a")
+    client.ask(opcodes.GET_ALL_CHILDREN_NUMBER, write_string("/a"))
+    assert [each for each, _ in found(engine)] == ["wrong-answer"]
+
+
+def test_an_existing_znode_that_is_denied_is_found():
+    engine = RecordedEngine()
+    client = engine.connect()
+    client.create("/a")
+    client.spoil = lambda _kind, _error, _body: (-101, b"")
+    client.exists("/a")
+    client.create("/b")
+    assert kinds(engine) == ["wrong-answer"]
+
+
+def test_a_write_that_no_log_has_is_lost():
+    engine = RecordedEngine()
+    client = engine.connect()
+    client.create("/a")
+    client.set("/a", b"x")
+    engine.entries.pop()
+    assert "lost-transaction" in kinds(engine)
+
+
+def test_a_write_that_was_not_answered_is_judged_too():
+    engine = mistaken(_check_version=anything)
+    client = engine.connect()
+    client.create("/a")
+    client.answered = False
+    client.delete("/a", 7)
+    assert kinds(engine) == ["illegal-change"]
+
+
+def test_a_change_after_the_end_of_its_session_is_found():
+    engine = RecordedEngine()
+    client = engine.connect()
+    client.ask(opcodes.CLOSE_SESSION, b"")
+    client.create("/a")
+    assert kinds(engine) == ["revived-session"]
+
+
+def test_an_ephemeral_that_outlives_its_session_is_found():
+    engine = mistaken(_prepare_close_session=lambda *_: CloseSessionTxn(()))
+    client = engine.connect()
+    client.create("/a", flags=1)
+    client.ask(opcodes.CLOSE_SESSION, b"")
+    assert "lingering-ephemeral" in kinds(engine)
+
+
+def test_answers_to_an_earlier_request_of_the_same_number_are_not_held_against_the_servers():
+    engine = RecordedEngine()
+    client = engine.connect()
+    client.answered = False
+    client.create("/first")
+    lost = engine.entries[-1]
+    engine.attach(client, asking(client.session, bytes(range(16))), granting(client.session))
+    client.answered = True
+    client.xid = 0
+    client.spoil = lambda *_: (0, write_string("/first"))
+    client.create("/second")
+    engine.entries[-1:] = []  # the server answers before it is carried out
+    assert engine.entries[-1] is lost
+    timeline = engine.timeline()
+    assert len(conversations(timeline).mistaken) == 1
+    result = check_server_rules(timeline)
+    assert result.anomalies == []
+    assert "1 answer to an earlier request" in result.unjudged[0]
