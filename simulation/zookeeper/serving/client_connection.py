@@ -277,10 +277,14 @@ class ClientConnection:
             former.close()
         self.session = session
         server.connection_of[session] = self
-        if given_password == password(session):
+        if self._proves(session, given_password):
             role.reattach(self, session, self.timeout)
         else:
             self.answer_handshake(valid=False)
+
+    def _proves(self, session: int, given_password: bytes | None) -> bool:
+        """Whether the password is that of the session."""
+        return given_password == password(session)
 
     def _is_ahead(self, last_zxid_seen: int) -> bool:
         """Whether the client has seen a zxid that this server has not applied."""
