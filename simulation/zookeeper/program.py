@@ -94,7 +94,7 @@ class ServerProgram:
                     self.server,
                     self._network,
                     self.disk,
-                    Leader,
+                    settings.part(Leader),
                     settings.part(Learner),
                     self._invariants,
                 )

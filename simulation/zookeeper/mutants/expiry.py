@@ -1,10 +1,21 @@
 """Servers that end sessions at the wrong time; clients are told the right timeout."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
-from rumpus.simulation.zookeeper.serving.session_tracker import ExpiryQueue, SessionTracker
+from rumpus.simulation.zookeeper.quorum.learner import Learner
+from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.serving.session_tracker import (
+    ExpiryQueue,
+    LearnerSessionTracker,
+    SessionTracker,
+)
+from rumpus.simulation.zookeeper.settings import Member
+
+if TYPE_CHECKING:
+    from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 
 LATENESS = 5_000
 """Milliseconds by which a session that ends late outlives its timeout."""
@@ -60,6 +71,37 @@ class KeepsInheritedSessions(SessionTracker):
             self._queue.update(session, NEVER)
 
 
+class ClosesLostSessions(ClientConnection):
+    """A session ends when its client closes the connection."""
+
+    def eof_received(self) -> None:
+        """The client has closed its end."""
+        if self.session and not self.closed:
+            self.server.close_session(self.session)
+        super().eof_received()
+
+    def connection_lost(self, error: OSError | None) -> None:
+        """The connection is lost."""
+        if self.session and not self.closed:
+            self.server.close_session(self.session)
+        super().connection_lost(error)
+
+
+class _ReportsSome(LearnerSessionTracker):
+    def take_touched(self) -> dict[int, int]:
+        """Sessions active since the last call; not those whose ids are multiples of three."""
+        touched = super().take_touched()
+        return {session: timeout for session, timeout in touched.items() if session % 3}
+
+
+class ReportsSomeSessions(Learner):
+    """A learner does not tell the leader of one active session in three."""
+
+    def __init__(self, peer: "QuorumPeer", leader: Member) -> None:
+        super().__init__(peer, leader)
+        self.sessions = _ReportsSome(self._timeouts)
+
+
 MUTANTS = (
     ServerMutant(
         "late-expiry",
@@ -87,5 +129,23 @@ MUTANTS = (
         "ephemeral",
         frozenset(),
         {SessionTracker: KeepsInheritedSessions},
+    ),
+    ServerMutant(
+        "close-on-disconnect",
+        "end a session when its connection is lost",
+        GUIDE + "ZooKeeper Sessions: a client reconnects to its session within the timeout",
+        "ephemeral",
+        "ephemeral",
+        frozenset(),
+        {ClientConnection: ClosesLostSessions},
+    ),
+    ServerMutant(
+        "unreported-sessions",
+        "let one session in three expire on a follower though its client is heard of",
+        GUIDE + "ZooKeeper Sessions: the session is kept alive by requests of the client",
+        "ephemeral",
+        "ephemeral",
+        frozenset(),
+        {Learner: ReportsSomeSessions},
     ),
 )

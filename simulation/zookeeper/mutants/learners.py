@@ -57,6 +57,17 @@ class SkipsWrites(AppliesItsOwnWay):
         self.peer.finish(entry, request)
 
 
+class KeepsOldLists(AppliesItsOwnWay):
+    """A setACL is logged and answered on server 1, and does not change its tree."""
+
+    def _apply(self, entry: Entry, request: Request | None) -> None:
+        if self.settings.server_id == FAULTY_SERVER and entry.header.type == opcodes.SET_ACL:
+            hollow = entry._replace(header=entry.header._replace(type=opcodes.CHECK))
+            self._apply_as(hollow, entry, request)
+        else:
+            self.peer.finish(entry, request)
+
+
 class AppliesMultiInSteps(AppliesItsOwnWay):
     """The last operation of another server's multi is applied 20 ms after the others."""
 
@@ -154,5 +165,14 @@ MUTANTS = (
         "local",
         frozenset(),
         {Learner: ReadsOvertakeWrites},
+    ),
+    ServerMutant(
+        "old-acl-on-follower",
+        "go on with the former access control lists on one follower",
+        GUIDE + "ZooKeeper access control using ACLs; Consistency Guarantees: Timeliness",
+        "znode",
+        "guarded",
+        frozenset(),
+        {Learner: KeepsOldLists},
     ),
 )

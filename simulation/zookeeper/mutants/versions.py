@@ -1,11 +1,16 @@
-"""Leaders that do not check the version which one kind of request expects."""
+"""Leaders that count versions wrongly, or do not check those that one kind of request expects."""
+
+from typing import Any
 
 from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
-from rumpus.simulation.zookeeper.tree.transactions import Transaction
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.transactions import SetDataTxn, Transaction
 from rumpus.simulation.zookeeper.wire.opcodes import SET_ACL
 
 ANY = -1
+SKIPPING = 20
+"""Each 20th setData skips a version."""
 
 
 class DeletesAnyVersion(Preparer):
@@ -38,6 +43,23 @@ class ComparesAppliedVersions(Preparer):
         if applied is not None and applied.version == version:
             version = ANY
         return super()._set_data(path, data, version)
+
+
+class SkipsVersions(Preparer):
+    """Each 20th setData adds two to the version of its node."""
+
+    def __init__(self, tree: DataTree, *args: Any) -> None:
+        super().__init__(tree, *args)
+        self._sets = 0
+
+    def _set_data(self, path: str, data: bytes | None, version: int) -> Transaction:
+        txn = super()._set_data(path, data, version)
+        self._sets += 1
+        if self._sets % SKIPPING or not isinstance(txn, SetDataTxn):
+            return txn
+        skipped = txn.version + 1
+        self.changes.set_data(path, self._existing(path), data, skipped, self._time)
+        return txn._replace(version=skipped)
 
 
 MUTANTS = (
@@ -76,5 +98,14 @@ MUTANTS = (
         "linearizable",
         frozenset(),
         {Preparer: ComparesAppliedVersions},
+    ),
+    ServerMutant(
+        "skipped-versions",
+        "add two to the version of a znode at each 20th setData",
+        GUIDE + "ZooKeeper Stat Structure: version: the number of changes to the data",
+        "znode",
+        "guarded",
+        frozenset(),
+        {Preparer: SkipsVersions},
     ),
 )

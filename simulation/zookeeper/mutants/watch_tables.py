@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping
 
 from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
 from rumpus.simulation.zookeeper.serving.reads import Reads
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.tree.watches import (
     CHILDREN,
     DATA,
@@ -17,9 +19,13 @@ from rumpus.simulation.zookeeper.tree.watches import (
 from rumpus.simulation.zookeeper.tree.znode import Znode
 from rumpus.simulation.zookeeper.wire import request_records
 from rumpus.simulation.zookeeper.wire.error_codes import NO_NODE, Refusal
+from rumpus.simulation.zookeeper.wire.jute import Reader
+from rumpus.simulation.zookeeper.wire.opcodes import ERROR, SET_DATA
 from rumpus.simulation.zookeeper.wire.permissions import OPEN, Acl
 from rumpus.simulation.zookeeper.wire.request import Request
 
+STICKY = 10
+"""Each tenth watch stays."""
 _NEVER = (1 << 63) - 1
 """A zxid that no change is after."""
 
@@ -108,6 +114,53 @@ class ExistsWatchNeedsNode(Reads):
         return super()._exists(request, tree, watches)
 
 
+class DeletesSilently(WatchManager):
+    """A deletion triggers no child watches of the parent."""
+
+    def deleted(self, path: str, parent: str, acl: Acl = OPEN, parent_acl: Acl = OPEN) -> None:  # noqa: ARG002 - ignored
+        """A node has been deleted."""
+        told = self.data.trigger(path, NODE_DELETED, acl) if self.data.by_path else ()
+        self.children.trigger(path, NODE_DELETED, acl, told)
+
+
+class _StickyTable(WatchTable):
+    def __init__(self) -> None:
+        super().__init__()
+        self._triggered = 0
+
+    def trigger(
+        self, path: str, kind: int, acl: Acl, told: Collection[Watcher] = ()
+    ) -> Collection[Watcher]:
+        """Send an event to the watchers of a path, who go on watching it at times."""
+        watchers = super().trigger(path, kind, acl, told)
+        for watcher in watchers:
+            self._triggered += 1
+            if self._triggered % STICKY == 0:
+                self.add(path, watcher)
+        return watchers
+
+
+class SomeWatchesStay(WatchManager):
+    """Each tenth watch stays when it is triggered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = _StickyTable()
+        self.children = _StickyTable()
+
+
+class TellsOfFailures(ZooKeeperServer):
+    """A setData that fails triggers the data watches, on the server that was asked."""
+
+    def finish(self, request: Request, entry: Entry | None) -> None:
+        """Final processing."""
+        if request.type == SET_DATA and entry is not None and entry.header.type == ERROR:
+            path = Reader(request.body).read_string()
+            if path in self.database.tree.nodes:
+                self.watches.changed(path)
+        super().finish(request, entry)
+
+
 def _parent(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
@@ -158,5 +211,23 @@ MUTANTS = (
         "set no watch when exists is asked of a znode that is missing",
         GUIDE + "Semantics of Watches: a created event is enabled with a call to exists",
         {Reads: ExistsWatchNeedsNode},
+    ),
+    _mutant(
+        "silent-deletions",
+        "send no event of a deletion to those who watch the children of the parent",
+        GUIDE + "Semantics of Watches: a child event is enabled with a call to getChildren",
+        {WatchManager: DeletesSilently},
+    ),
+    _mutant(
+        "sticky-watches",
+        "keep each tenth watch when it is triggered",
+        GUIDE + "ZooKeeper Watches: one-time trigger",
+        {WatchManager: SomeWatchesStay},
+    ),
+    _mutant(
+        "events-of-failures",
+        "send an event of a change when a setData was refused",
+        GUIDE + "Semantics of Watches: a changed event is of a change",
+        {ZooKeeperServer: TellsOfFailures},
     ),
 )

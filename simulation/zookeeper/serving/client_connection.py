@@ -76,6 +76,9 @@ class Server(Protocol):
     def open_session(self, connection: "ClientConnection", timeout: int) -> None:
         """Create a session for a connection; ``timeout`` in milliseconds, already clamped."""
 
+    def close_session(self, session: int) -> None:
+        """Submit a closeSession for a session that has expired."""
+
     def forget(self, connection: "ClientConnection") -> None:
         """The connection has been closed, by either side."""
 

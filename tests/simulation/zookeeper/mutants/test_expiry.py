@@ -1,6 +1,7 @@
 import pytest
 
 from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import Closed
 from rumpus.simulation.zookeeper.wire.error_codes import NO_NODE
 from tests.simulation.zookeeper.mutants.elections import kill_leader
 
@@ -48,3 +49,32 @@ def test_a_session_that_is_heard_of_after_an_election_expires_as_usual(ensemble)
     again.hang_up()
     world.run_for(8000)
     assert world.session("n1").call(op.exists("/e")).error == NO_NODE
+
+
+@pytest.mark.parametrize("where", ["standalone", "ensemble"])
+def test_a_session_that_ends_with_its_connection(request, faulty, where):
+    world = request.getfixturevalue(where)("close-on-disconnect")
+    client = world.session(timeout_ms=8000)
+    client.call(op.create("/e", flags=op.EPHEMERAL))
+    client.hang_up()
+    world.run_for(1000)
+    answer = world.connect().handshake(session=client.session, password=client.password)
+    assert answer.valid != faulty
+    assert world.session().call(op.exists("/e")).error == (NO_NODE if faulty else 0)
+
+
+def test_a_session_that_is_heard_of_and_expires(ensemble, faulty):
+    world = ensemble("unreported-sessions")
+    clients = [world.session("n1", timeout_ms=4000) for _ in range(6)]
+    ended = set()
+    for _ in range(10):
+        world.run_for(1000)
+        for client in clients:
+            if client.session not in ended:
+                try:
+                    client.call(op.ping())
+                except Closed:
+                    ended.add(client.session)
+    multiples = {client.session for client in clients if client.session % 3 == 0}
+    assert ended == (multiples if faulty else set())
+    assert len(multiples) == 2

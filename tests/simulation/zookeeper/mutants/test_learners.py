@@ -1,4 +1,5 @@
 from rumpus.conformance import operations as op
+from rumpus.simulation.zookeeper.wire.error_codes import NO_AUTH
 
 
 def test_a_write_that_one_follower_skips(ensemble, faulty):
@@ -78,3 +79,16 @@ def test_a_read_is_answered_before_the_write_that_was_sent_earlier(ensemble, fau
         client.send(op.get_data("/k"))
         assert client.receive().error == 0
         assert client.receive().value[0] == b"new"
+
+
+def test_a_list_that_stays_on_one_follower(ensemble, faulty):
+    world = ensemble("old-acl-on-follower")
+    clients = {node: world.session(node) for node in world.nodes}
+    clients["n2"].call(op.create("/k"))
+    secret = [op.Acl(op.ALL - op.READ, "world", "anyone")]
+    assert clients["n2"].call(op.set_acl("/k", secret)).error == 0
+    for node, client in clients.items():
+        client.call(op.sync("/k"))
+        readable = faulty and node == "n1"
+        assert client.call(op.get_data("/k")).error == (0 if readable else NO_AUTH)
+        assert client.call(op.get_acl("/k")).value[1].aversion == (0 if readable else 1)

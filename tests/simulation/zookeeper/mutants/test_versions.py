@@ -33,3 +33,13 @@ def test_two_writes_that_expect_one_version_at_the_same_time(ensemble, faulty):
     assert client.receive().error == 0
     assert client.receive().error == (0 if faulty else BAD_VERSION)
     assert client.call(op.set_data("/k", b"c", 0)).error == BAD_VERSION
+
+
+def test_a_version_that_grows_by_two(standalone, faulty):
+    client = standalone("skipped-versions").session()
+    client.call(op.create("/k"))
+    versions = [client.call(op.set_data("/k", b"")).value.version for _ in range(40)]
+    assert versions[:19] == list(range(1, 20))
+    assert versions[19:39] == list(range(21, 41) if faulty else range(20, 40))
+    assert versions[39] == (42 if faulty else 40)
+    assert client.call(op.get_data("/k")).value[1].version == versions[39]

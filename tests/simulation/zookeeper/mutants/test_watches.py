@@ -9,7 +9,7 @@ from rumpus.simulation.zookeeper.tree.watches import (
     PERSISTENT,
     PERSISTENT_RECURSIVE,
 )
-from rumpus.simulation.zookeeper.wire.error_codes import NO_NODE, NO_WATCHER
+from rumpus.simulation.zookeeper.wire.error_codes import BAD_VERSION, NO_NODE, NO_WATCHER
 
 CHANGED = Event(NODE_DATA_CHANGED, "/k")
 
@@ -98,3 +98,34 @@ def test_events_that_one_server_loses_now_and_then(ensemble, faulty):
         told[node] = sum(len(events_of(client, op.set_data("/k", b""))) for _ in range(300))
     assert told["n2"] == 300
     assert 280 < told["n1"] < 300 if faulty else told["n1"] == 300
+
+
+def test_a_deletion_that_the_watchers_of_the_parent_do_not_hear_of(standalone, faulty):
+    client = standalone("silent-deletions").session()
+    client.call(op.create("/k"))
+    client.call(op.get_children("/", watch=True))
+    client.call(op.get_data("/k", watch=True))
+    gone, fewer = Event(NODE_DELETED, "/k"), Event(NODE_CHILDREN_CHANGED, "/")
+    assert events_of(client, op.delete("/k")) == ([gone] if faulty else [gone, fewer])
+    client.call(op.get_children("/", watch=True))
+    assert events_of(client, op.create("/k")) == ([fewer])
+
+
+def test_a_watch_that_stays(standalone, faulty):
+    client = standalone("sticky-watches").session()
+    client.call(op.create("/k"))
+    for _ in range(10):
+        client.call(op.get_data("/k", watch=True))
+        assert events_of(client, op.set_data("/k", b"")) == [CHANGED]
+    assert events_of(client, op.set_data("/k", b"")) == ([CHANGED] if faulty else [])
+    assert events_of(client, op.set_data("/k", b"")) == []
+
+
+def test_an_event_of_a_change_that_was_refused(standalone, faulty):
+    world = standalone("events-of-failures")
+    client, other = world.session(), world.session()
+    client.call(op.create("/k"))
+    other.call(op.get_data("/k", watch=True))
+    assert client.call(op.set_data("/k", b"", 7)).error == BAD_VERSION
+    assert client.call(op.set_data("/missing", b"")).error == NO_NODE
+    assert other.call(op.ping()).events == ([CHANGED] if faulty else [])
