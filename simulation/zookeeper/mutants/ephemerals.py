@@ -1,4 +1,4 @@
-"""Servers that keep ephemeral nodes or sessions after their end."""
+"""Servers that keep ephemeral nodes or sessions after their end, or never make them ephemeral."""
 
 from collections.abc import Iterable
 from typing import Any
