@@ -80,7 +80,7 @@ class ServerProgram:
         try:
             database = settings.part(Database)(self.disk, settings.part(DataTree))
             database.load()
-            self.server = ZooKeeperServer(
+            self.server = settings.part(ZooKeeperServer)(
                 process,
                 self._network,
                 settings,
@@ -94,7 +94,7 @@ class ServerProgram:
                     self.server,
                     self._network,
                     self.disk,
-                    Leader,
+                    settings.part(Leader),
                     settings.part(Learner),
                     self._invariants,
                 )

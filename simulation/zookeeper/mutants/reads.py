@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
 from rumpus.simulation.zookeeper.quorum.learner import Learner
 from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
 from rumpus.simulation.zookeeper.serving.commit_processor import CommitProcessor
@@ -45,3 +46,25 @@ class TakesAnyClient(ClientConnection):
 
     def _is_ahead(self, last_zxid_seen: int) -> bool:  # noqa: ARG002 - not checked
         return False
+
+
+MUTANTS = (
+    ServerMutant(
+        "idle-sync",
+        "answer a sync on a follower without asking the leader",
+        GUIDE + "Consistency Guarantees; sync of the API",
+        "register",
+        "synced",
+        frozenset({"stale-sync"}),
+        {Learner: AnswersSyncItself},
+    ),
+    ServerMutant(
+        "unchecked-zxid",
+        "resume a session at a server that has not applied what its client has seen",
+        GUIDE + "Consistency Guarantees: Single System Image",
+        "register",
+        "local",
+        frozenset({"session-order"}),
+        {ClientConnection: TakesAnyClient, Learner: RevalidatesItself},
+    ),
+)

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+GUIDE: Final = "ZooKeeper Programmer's Guide, "
+"""How ``source`` begins if it is a section of the Programmer's Guide."""
 
 
 @dataclass(frozen=True)

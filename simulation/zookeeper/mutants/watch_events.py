@@ -1,11 +1,16 @@
-"""Connections that lose, delay, repeat or reorder one watch event in five."""
+"""Connections that lose, delay, repeat or reorder some watch events."""
 
 from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
 from rumpus.simulation.zookeeper.serving.client_connection import MILLISECOND, ClientConnection
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 
 SHARE = 0.2
 """The share of events that are lost, delayed, repeated or reordered."""
+RARELY = 0.02
+"""The share of events that a server loses rarely."""
+FAULTY_SERVER = 1
+"""The id of the server that loses events rarely."""
 DELAY = 500 * MILLISECOND
 LONGEST_WAIT = 200 * MILLISECOND
 """A reordered event is sent after this time if no other event has been sent before."""
@@ -73,3 +78,62 @@ class ReordersEvents(FaultyEvents):
         waiting, self._waiting = self._waiting, []
         for kind, path in waiting:
             ClientConnection.send_event(self, kind, path)
+
+
+class RarelyLosesEvents(FaultyEvents):
+    """One event in 50 is not sent, by server 1 only."""
+
+    def send_event(self, kind: int, path: str) -> None:
+        """Send an event, or lose it."""
+        faulty = self.server.settings.server_id == FAULTY_SERVER
+        if not (faulty and self._random() < RARELY):
+            ClientConnection.send_event(self, kind, path)
+
+
+MUTANTS = (
+    ServerMutant(
+        "lost-events",
+        "do not send one watch event in five",
+        GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset({"missed-event"}),
+        {ClientConnection: LosesEvents},
+    ),
+    ServerMutant(
+        "late-events",
+        "send one watch event in five half a second after the change that it reports",
+        GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset({"late-event"}),
+        {ClientConnection: DelaysEvents},
+    ),
+    ServerMutant(
+        "doubled-events",
+        "send one watch event in five twice",
+        GUIDE + "Semantics of Watches: one-time trigger",
+        "watch",
+        "looks-again",
+        frozenset({"repeated-event"}),
+        {ClientConnection: DoublesEvents},
+    ),
+    ServerMutant(
+        "reordered-events",
+        "send one watch event in five after the one that follows it",
+        GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset({"reordered-event"}),
+        {ClientConnection: ReordersEvents},
+    ),
+    ServerMutant(
+        "rarely-lost-events",
+        "do not send one watch event in 50, on one server only",
+        GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset(),
+        {ClientConnection: RarelyLosesEvents},
+    ),
+)

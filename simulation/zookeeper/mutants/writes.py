@@ -2,19 +2,13 @@
 
 from typing import Any
 
-from rumpus.simulation.zookeeper.serving.outstanding_changes import OutstandingChanges, Record
+from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
+from rumpus.simulation.zookeeper.serving.outstanding_changes import OutstandingChanges
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree, Result
 from rumpus.simulation.zookeeper.tree.transactions import Header
 from rumpus.simulation.zookeeper.tree.watches import WatchManager
 from rumpus.simulation.zookeeper.wire.opcodes import ERROR
-
-
-class NumbersByChildren(Preparer):
-    """Sequence numbers are the number of present children, not the parent's cversion."""
-
-    def _next_number(self, parent: Record) -> int:
-        return parent.child_count
 
 
 class IgnoresVersions(Preparer):
@@ -49,3 +43,25 @@ class AppliesPartsOfMulti(DataTree):
         for kind, txn in operations[:failed]:
             self._apply_one(kind, txn, header, watches)
         return self._failed_multi(operations)
+
+
+MUTANTS = (
+    ServerMutant(
+        "ignored-versions",
+        "set a znode without checking the version that the request expects",
+        GUIDE + "ZooKeeper Stat Structure; setData of the API",
+        "register",
+        "linearizable",
+        frozenset({"not-linearizable"}),
+        {Preparer: IgnoresVersions},
+    ),
+    ServerMutant(
+        "half-multi",
+        "apply the operations of a multi that come before the one that failed",
+        "ZooKeeper 3.4 release notes, ZOOKEEPER-965: multi is all or nothing",
+        "multi",
+        "multi",
+        frozenset({"torn-multi"}),
+        {Preparer: KeepsPartsOfMulti, DataTree: AppliesPartsOfMulti},
+    ),
+)

@@ -571,10 +571,14 @@ class Learner:
         if kind in WAITS:
             if kind == opcodes.SYNC:
                 self._syncs.append(request)
-            forwarded = ForwardedRequest(
-                request.session, request.cxid, kind, request.body, request.identities
-            )
-            self._send(Packet(REQUEST, -1, forwarded), size_of_request(forwarded))
+            self._forward(request)
+
+    def _forward(self, request: Request) -> None:
+        """Send a request to the leader."""
+        forwarded = ForwardedRequest(
+            request.session, request.cxid, request.type, request.body, request.identities
+        )
+        self._send(Packet(REQUEST, -1, forwarded), size_of_request(forwarded))
 
     def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """Ask the leader whether a session is alive, before a client resumes it here."""

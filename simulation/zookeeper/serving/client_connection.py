@@ -76,6 +76,9 @@ class Server(Protocol):
     def open_session(self, connection: "ClientConnection", timeout: int) -> None:
         """Create a session for a connection; ``timeout`` in milliseconds, already clamped."""
 
+    def close_session(self, session: int) -> None:
+        """Submit a closeSession for a session that has expired."""
+
     def forget(self, connection: "ClientConnection") -> None:
         """The connection has been closed, by either side."""
 
@@ -277,10 +280,14 @@ class ClientConnection:
             former.close()
         self.session = session
         server.connection_of[session] = self
-        if given_password == password(session):
+        if self._proves(session, given_password):
             role.reattach(self, session, self.timeout)
         else:
             self.answer_handshake(valid=False)
+
+    def _proves(self, session: int, given_password: bytes | None) -> bool:
+        """Whether the password is that of the session."""
+        return given_password == password(session)
 
     def _is_ahead(self, last_zxid_seen: int) -> bool:
         """Whether the client has seen a zxid that this server has not applied."""

@@ -243,8 +243,7 @@ class Preparer:
             raise Refusal(BAD_ARGUMENTS)
         if changes.record(path) is not None:
             raise Refusal(NODE_EXISTS)
-        if parent.session:
-            raise Refusal(NO_CHILDREN_FOR_EPHEMERALS)
+        self._check_may_have_children(parent)
         cversion = _next_int(cversion)
         changes.create(path, data, resolved, owner, self._time, parent_path, parent, cversion)
         return path, resolved, cversion
@@ -265,8 +264,7 @@ class Preparer:
         self._check_permission(parent, permissions.DELETE)
         node = self._existing(path)
         self._check_version(node.version, version)
-        if node.child_count > 0:
-            raise Refusal(NOT_EMPTY)
+        self._check_no_children(node)
         self.changes.delete(path, node, parent_path, parent)
         return DeleteTxn(path)
 
@@ -274,8 +272,7 @@ class Preparer:
         path = body.decode("utf-8", "replace")
         parent_path = _parent_of_deletable(path)
         node = self._existing(path)
-        if node.child_count > 0:
-            raise Refusal(NOT_EMPTY)
+        self._check_no_children(node)
         if node.session:
             raise Refusal(BAD_VERSION)
         self.changes.delete(path, node, parent_path, self._existing(parent_path))
@@ -381,6 +378,14 @@ class Preparer:
         if not is_valid(path):
             raise Refusal(BAD_ARGUMENTS)
         return self._existing(path)
+
+    def _check_may_have_children(self, node: Record) -> None:
+        if node.session:
+            raise Refusal(NO_CHILDREN_FOR_EPHEMERALS)
+
+    def _check_no_children(self, node: Record) -> None:
+        if node.child_count > 0:
+            raise Refusal(NOT_EMPTY)
 
     def _check_version(self, present: int, wanted: int) -> None:
         if wanted not in (-1, present):

@@ -69,7 +69,7 @@ class ZooKeeperServer:
         self._true_times = {} if true_times is None else true_times
         self.role: Role | None = None
         """None while it does not serve."""
-        self.watches = WatchManager()
+        self.watches = settings.part(WatchManager)()
         self.statistics = ServerStatistics()
         self.connections: dict[ClientConnection, None] = {}
         """All open connections, oldest first."""
