@@ -196,6 +196,11 @@ def _against_request(
         got = f"got {ERRORS[error]}{_of_part(request, number, part)}" if error else "was done"
         yield kind, f"{asked(request)} of c{request.client} {got}, and {it_must}"
         return
+    told = request.error
+    if request.answered is not None and told != error and txn.name != "multi":
+        words = f"{asked(request)} of c{request.client} was answered with {_name(told)}"
+        yield "wrong-answer", f"{words}, and got {_name(error)} in the servers' logs"
+        return
     if error == NO_AUTH and must.open:
         yield (
             "wrong-answer",
@@ -244,10 +249,7 @@ def _against_change(
             )
     if request.answered is None:
         return
-    if request.error and txn.name != "multi":
-        name = ERRORS.get(request.error, str(request.error))
-        yield "wrong-answer", f"{asked(request)} of c{request.client} was done, and got {name}"
-    elif request.stat is not None and txn.path is not None:
+    if request.stat is not None and txn.path is not None:
         view = tree.view(txn.path, txn.zxid)
         if view is not None and (
             words := differing(request.stat, view.stat, times=sure_times(timeline))
@@ -275,6 +277,10 @@ def asked(part: Part) -> str:
         return f"a {part.name} of {len(part.parts)} ({', '.join(map(asked, part.parts[:3]))} ...)"
     version = "" if part.version in (None, -1) else f" at version {part.version}"
     return f"{part.name} {part.path}{version}"
+
+
+def _name(error: int | None) -> str:
+    return ERRORS.get(error or 0, f"error {error}")
 
 
 def _of_part(request: Request, number: int, part: Part) -> str:

@@ -63,7 +63,7 @@ def match(wire: Iterable[Wire], committed: Sequence[Txn], others: Iterable[Txn])
     for record in wire:
         if isinstance(record, Handshake):
             found.handshakes[record.client, record.connection] = record
-        else:
+        elif isinstance(record, Request):
             found.requests.append(record)
     found.requests.sort(key=lambda each: each.sent)
     logged = _by_number(committed)

@@ -1,6 +1,7 @@
 """What passed on the clients' links: sessions asked for, requests, and the servers' answers.
 
-The links write a record when a request was answered, or when its connection is over. Data, lists
+The links write a record when a request was answered, or when its connection is over: in the order
+in which the server sent its answers and events. Data, lists
 of children and access control lists are kept as sums, so that a record is short and has no secret;
 passwords are compared where they pass, and not kept.
 
@@ -74,6 +75,20 @@ class Handshake(msgspec.Struct, tag="handshake", omit_defaults=True, gc=False):
     proved: bool | None = None
 
 
+class Event(msgspec.Struct, tag="event", omit_defaults=True, gc=False):
+    """A watch event that a server sent.
+
+    ``what`` is ``created``, ``deleted``, ``changed`` (its data) or ``child`` (a child was created
+    or deleted).
+    """
+
+    client: int
+    connection: int
+    sent: int
+    what: str
+    path: str
+
+
 class Part(msgspec.Struct, omit_defaults=True, gc=False):
     """An operation of a ``multi`` or ``multi-read``, and its result; a request has these, too.
 
@@ -104,7 +119,10 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     """A request on a connection, and its answer.
 
     ``zxid`` is that of the reply's header: the last transaction that the server had applied.
-    ``parts`` are those of a ``multi`` or ``multi-read``.
+    ``parts`` are those of a ``multi`` or ``multi-read``. ``watch`` tells whether a read leaves a
+    watch; ``mode`` is that of an ``add-watch``, or the type of a ``remove-watches``. What a
+    ``set-watches`` asks for is in ``watches`` (paths: data, exists, children, persistent,
+    recursive) and ``since``, the last zxid that the client has seen.
     """
 
     client: int
@@ -114,9 +132,13 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     answered: int | None = None
     zxid: int = 0
     parts: list[Part] = []
+    watch: bool = False
+    mode: int | None = None
+    watches: list[list[str]] = []
+    since: int = 0
 
 
-Wire = Handshake | Request
+Wire = Handshake | Request | Event
 
 
 class MalformedWire(ValueError):  # noqa: N818 - says what the file is

@@ -11,9 +11,10 @@ from zlib import crc32
 
 import msgspec
 
-from rumpus.checker.wire.records import Handshake, Part, Request, Stat, sum_of, sum_of_names
+from rumpus.checker.wire.records import Event, Handshake, Part, Request, Stat, sum_of, sum_of_names
 
 _LENGTH = struct.Struct(">i")
+_LONG = struct.Struct(">q")
 _REQUEST = struct.Struct(">iii")  # length, xid, opcode
 _REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
 _CONNECT = struct.Struct(">iiqiq")  # length, version, last zxid seen, timeout, session's id
@@ -21,6 +22,7 @@ _CONNECTED = struct.Struct(">iiiq")  # length, version, timeout, session's id
 _STAT = struct.Struct(">4q3iq2iq")
 _PART = struct.Struct(">i?i")  # the header before each part of a multi: opcode, done, error
 _EVENT_XID = -1
+_EVENTS = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
 
 NAMES = {
     1: "create",
@@ -134,7 +136,24 @@ def _ask_set_acl(part: Part, body: _Cursor) -> None:
 
 def _ask_watched(part: Part, body: _Cursor) -> None:
     part.path = body.text()
+    watch = body.frame[body.at : body.at + 1]
     body.at += 1
+    if isinstance(part, Request):  # within a multi-read nobody watches
+        part.watch = watch == b"\x01"
+
+
+def _ask_mode(part: Part, body: _Cursor) -> None:
+    part.path = body.text()
+    if isinstance(part, Request):
+        part.mode = body.integer()
+
+
+def _ask_set_watches(part: Part, body: _Cursor) -> None:
+    if isinstance(part, Request):
+        (part.since,) = _LONG.unpack_from(body.frame, body.at)
+        body.at += 8
+        for _ in range(3 if part.name == "set-watches" else 5):
+            part.watches.append([body.text() for _ in range(max(0, body.integer()))])
 
 
 _ASKS: dict[str, Callable[[Part, _Cursor], None]] = {
@@ -142,9 +161,11 @@ _ASKS: dict[str, Callable[[Part, _Cursor], None]] = {
     **dict.fromkeys(("delete", "check"), _ask_version),
     **dict.fromkeys(("exists", "get-data", "get-children", "get-children2"), _ask_watched),
     **dict.fromkeys(
-        ("get-acl", "sync", "get-ephemerals", "count-children", "add-watch", "remove-watches"),
+        ("get-acl", "sync", "get-ephemerals", "count-children"),
         _ask_path,
     ),
+    **dict.fromkeys(("add-watch", "remove-watches"), _ask_mode),
+    **dict.fromkeys(("set-watches", "set-watches2"), _ask_set_watches),
     "set-data": _ask_set_data,
     "set-acl": _ask_set_acl,
 }
@@ -248,7 +269,7 @@ class WireLog:
         self._taps[tap] = None
         return tap
 
-    def add(self, record: Handshake | Request) -> None:
+    def add(self, record: Handshake | Request | Event) -> None:
         """Take a record that is complete."""
         self.lines += self._encoder.encode(record)
         self.lines += b"\n"
@@ -360,7 +381,10 @@ class WireTap:
         if len(frame) < _REPLY.size:
             return
         _, xid, zxid, error = _REPLY.unpack_from(frame)
-        waiting = self._waiting.get(xid) if xid != _EVENT_XID else None
+        if xid == _EVENT_XID:
+            self._event(frame, now)
+            return
+        waiting = self._waiting.get(xid)
         if not waiting:
             return
         record = waiting.pop(0)
@@ -376,6 +400,18 @@ class WireTap:
         except struct.error:
             record.name = f"malformed {record.name}"
         self._log.add(record)
+
+    def _event(self, frame: bytes, now: int) -> None:
+        cursor = _Cursor(frame, _REPLY.size)
+        try:
+            what = _EVENTS.get(cursor.integer())
+            cursor.at += 4  # the state
+            path = cursor.text()
+        except struct.error:
+            return
+        if what is not None:
+            time = now - self._log.origin
+            self._log.add(Event(self._client, self._connection, time, what, path))
 
     def end(self) -> None:
         """The connection is over: write down what was not answered."""

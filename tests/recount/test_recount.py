@@ -12,7 +12,7 @@ import pytest
 from rumpus.command_line import main
 from rumpus.workloads.registry import WORKLOADS
 from tests.own_tests import of_families
-from tests.recount import counts
+from tests.recount import wire
 from tests.recount.counts import ANY, CONTENDED, NOT_COUNTS, grants
 from tests.recount.faults import faults_of, proven
 from tests.recount.run_files import RunFiles
@@ -22,7 +22,7 @@ SIMULATED = [("sim", family) for family in WORKLOADS]
 REAL = [("docker", family) for family in (WORKLOADS if full() else [])]
 FAULTS = "kill,client-kill,client-pause"
 COUNTS = {
-    **counts.COUNTS,
+    **wire.COUNTS,
     **{
         (family, *key): f
         for family, own in of_families("RECOUNTS").items()

@@ -10,6 +10,7 @@ from rumpus.checker.every_run.late_host import leave_undecided
 from rumpus.checker.history import final_phase
 from rumpus.checker.measures import measure
 from rumpus.checker.server_promises.answers import check_server_answers
+from rumpus.checker.server_promises.events import check_server_events
 from rumpus.checker.server_promises.rules import check_server_rules
 from rumpus.checker.server_promises.sessions import check_server_sessions
 from rumpus.checker.server_promises.state import check_server_state
@@ -54,6 +55,7 @@ ON_SERVERS: Sequence[Check] = (
     check_server_state,
     check_server_rules,
     check_server_answers,
+    check_server_events,
     check_server_sessions,
 )
 """The checks of the servers, which every run has, before those of its family."""

@@ -36,12 +36,16 @@ def granting(session, password=PASSWORD, timeout=4000) -> bytes:
 
 
 class Recording(Connection):
-    """A client whose frames pass a link; ``spoil`` changes replies: (kind, error, body)."""
+    """A client whose frames pass a link.
+
+    ``spoil`` changes replies: (kind, error, body); ``spoil_event`` makes of an event those sent.
+    """
 
     def __init__(self, engine, session, identities):
         super().__init__(engine, session, identities)
         self.xid = 0
         self.spoil = lambda _kind, error, body: (error, body)
+        self.spoil_event = lambda event: [event]
         self.answered = True
         self.tap = None
 
@@ -60,6 +64,17 @@ class Recording(Connection):
             head = struct.pack(">iqi", self.xid, self.zxid, self.error)
             self.tap.from_server(packet(head + reply), engine.time)
         return self.reader(reply)
+
+    def send_event(self, kind, path):
+        super().send_event(kind, path)
+        for spoilt in self.spoil_event((kind, path)):
+            self.emit(*spoilt)
+
+    def emit(self, kind, path):
+        """Send an event through the link."""
+        name = path.encode()
+        body = struct.pack(">iii", kind, 3, len(name)) + name
+        self.tap.from_server(packet(struct.pack(">iqi", -1, -1, 0) + body), self.engine.time)
 
     def request(self, kind, body):
         request = Request(self.session, self.xid, kind, body, self.identities, self, self)
