@@ -21,13 +21,13 @@ from rumpus.checker.server_promises.rules import (
     replay,
     sure_times,
 )
-from rumpus.checker.servers.txnlog import OPEN_ACL
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
+from rumpus.checker.wire.access import ADMIN, READ, allowed, sums
 from rumpus.checker.wire.matching import Conversations
 from rumpus.checker.wire.model_tree import ModelTree, View, is_servers_own, parent_of
 from rumpus.checker.wire.records import Part, Request, sum_of_names
-from rumpus.checker.wire.rules import ERRORS, NO_AUTH, NO_NODE
+from rumpus.checker.wire.rules import NO_AUTH, NO_NODE
 
 
 @check("server answers", finds=[WRONG_ANSWER])
@@ -89,19 +89,25 @@ class _Read:
             return ""
         return differing(self.part.stat, self.right.stat, times=self.times)
 
-    def error(self) -> str | None:
-        """What is wrong with the error; None if there is none, rightly."""
+    def error(self, permission: int = 0) -> str | None:
+        """What is wrong with the error; None if there is none, rightly.
+
+        Args:
+            permission: what the read needs; 0: nothing.
+        """
         error = self.part.error or 0
         if error == NO_NODE:
             return "" if self.right is None else "NoNode, and it exists"
-        if error == NO_AUTH:
-            refused = self.right is not None and self.right.acl == OPEN_ACL
-            return "NoAuth, and everybody may read it" if refused else ""
-        if error:
+        if error not in (0, NO_AUTH):
             return ""
         if self.right is None:
-            return f"{ERRORS[0]}, and it does not exist"
-        return None
+            return "of it, and it does not exist"
+        may = None
+        if permission:
+            may = allowed(self.right.acl, permission, self.talk.identities_of(self.request))
+        if error == NO_AUTH:
+            return "NoAuth, and may read it" if may else ""
+        return "of it, and may not read it" if permission and may is False else None
 
 
 def _exists(read: _Read) -> str:
@@ -109,7 +115,7 @@ def _exists(read: _Read) -> str:
 
 
 def _data(read: _Read) -> str:
-    if (error := read.error()) is not None:
+    if (error := read.error(READ)) is not None:
         return error
     if read.right is not None and read.part.told != read.right.data:
         return f"data of {read.part.told and read.part.told[0]} bytes that are not its"
@@ -117,7 +123,7 @@ def _data(read: _Read) -> str:
 
 
 def _children(read: _Read) -> str:
-    if (error := read.error()) is not None:
+    if (error := read.error(READ)) is not None:
         return error
     told = read.part.children
     if read.right is not None and told is not None and told != read.right.children:
@@ -126,11 +132,9 @@ def _children(read: _Read) -> str:
 
 
 def _acl(read: _Read) -> str:
-    if (error := read.error()) is not None:
+    if (error := read.error(READ | ADMIN)) is not None:
         return error
-    # Of other lists a server hides the digests from those who may not change them.
-    right = read.right
-    if right is not None and OPEN_ACL in (read.part.acl, right.acl) and read.part.acl != right.acl:
+    if read.right is not None and read.part.acl not in sums(read.right.acl):
         return "another access control list than it has"
     return read.stat()
 
@@ -138,7 +142,7 @@ def _acl(read: _Read) -> str:
 def _count(read: _Read) -> str:
     if read.part.path in ("", "/"):
         return ""  # znodes of the servers' own count there
-    if (error := read.error()) is not None:
+    if (error := read.error(READ)) is not None:
         return error
     number = sum(1 for _ in read.tree.below(f"{read.part.path}/", read.request.zxid))
     return "" if number == read.part.count else f"{read.part.count} znodes below, of {number}"

@@ -131,7 +131,9 @@ def _anomaly(words: str, heard: _Heard, answer: Request) -> Anomaly:
     until = answer.sent if answer.answered is None else answer.answered
     return Anomaly(
         kind=WRONG_EVENT.name,
-        description=f"{heard.node} {words}, before its answer to {answer.name} at 0x{answer.zxid:x}",
+        description=(
+            f"{heard.node} {words}, before its answer to {answer.name} at 0x{answer.zxid:x}"
+        ),
         clients=[answer.client],
         start=min(start, until),
         end=until,

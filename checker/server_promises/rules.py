@@ -31,7 +31,7 @@ from rumpus.checker.verdict import ANYTHING, Anomaly, CheckResult, Kind
 from rumpus.checker.wire.matching import Conversations, match
 from rumpus.checker.wire.model_tree import ModelTree, parent_of
 from rumpus.checker.wire.records import Part, Request, StatFields, sum_of
-from rumpus.checker.wire.rules import DECIDED, ERRORS, NO_AUTH, OK, Expected, expected
+from rumpus.checker.wire.rules import DECIDED, ERRORS, OK, Expected, expected
 from rumpus.checker.wording import counted
 from rumpus.checker.znodes.ephemeral_lives import LINGERING_EPHEMERAL, REVIVED_SESSION
 from rumpus.checker.znodes.stat_laws import CLOCKS_SET_WRONG
@@ -155,7 +155,10 @@ def _judged(
         path in found.contested or parent_of(path) in found.contested
         for path in (*(part.path for part in parts), *touched(txn.effects))
     )
-    must = expected(tree, parts) if parts and not unsure else None
+    must = None
+    if request is not None and not unsure:
+        talk = timeline.part(conversations)
+        must = expected(tree, parts, talk.identities_of(request))
     broken = tree.apply(txn)
     if unsure:
         return
@@ -201,11 +204,6 @@ def _against_request(
         words = f"{asked(request)} of c{request.client} was answered with {_name(told)}"
         yield "wrong-answer", f"{words}, and got {_name(error)} in the servers' logs"
         return
-    if error == NO_AUTH and must.open:
-        yield (
-            "wrong-answer",
-            f"{asked(request)} of c{request.client} got NoAuth, and everybody may do it",
-        )
     if error == OK:
         yield from _against_change(txn, request, must, timeline, tree)
 

@@ -25,7 +25,7 @@ from io import BytesIO
 from struct import Struct, error
 from sys import intern
 from typing import BinaryIO, Literal, TypeVar
-from zlib import adler32, crc32
+from zlib import adler32
 
 import msgspec
 
@@ -47,8 +47,11 @@ _LONGEST_RECORD = 2 * 0xFFFFF
 _DIGEST_VERSION = 2
 _OPEN_ACL = bytes.fromhex("00000001 0000001f 00000005") + b"world\0\0\0\x06anyone"
 """The ACL of nearly every znode: one entry, all permissions, world:anyone."""
-OPEN_ACL = crc32(_OPEN_ACL)
-"""The ``acl`` of a transaction that gives a znode this list."""
+
+AccessList = tuple[tuple[int, str, str], ...]
+"""An access control list: permissions, scheme and id of each entry."""
+
+OPEN_ACL: AccessList = ((31, "world", "anyone"),)
 
 
 class CorruptLog(ValueError):  # noqa: N818 - says what the file is
@@ -85,7 +88,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     of ``KeeperException``: a request that was refused but got a zxid; in a failed multi,
     the part that failed and each part after it); ``digest`` (of the leader's tree after the
     transaction, as `checker.servers.tree_digest` computes it; None if the record has none);
-    ``acl`` (the CRC-32 of the access control list in the record).
+    ``acl`` (the access control list in the record).
     """
 
     zxid: int
@@ -105,7 +108,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     ops: "tuple[Txn, ...]" = ()
     error: int | None = None
     digest: int | None = None
-    acl: int | None = None
+    acl: AccessList | None = None
 
     @property
     def effects(self) -> "tuple[Txn, ...]":
@@ -276,17 +279,19 @@ def _string(body: bytes, at: int) -> tuple[str, int]:
     return intern(text.decode()), at
 
 
-def _acl(body: bytes, at: int) -> tuple[int, int]:
-    """The CRC-32 of an access control list, and where it ends."""
+def _acl(body: bytes, at: int) -> tuple[AccessList, int]:
+    """An access control list, and where it ends."""
     if body.startswith(_OPEN_ACL, at):
         return OPEN_ACL, at + len(_OPEN_ACL)
-    start = at
     count = _INT.unpack_from(body, at)[0]
     at += 4
+    entries = []
     for _ in range(count):
-        _, at = _buffer(body, at + 4)
-        _, at = _buffer(body, at)
-    return crc32(body[start:at]), at
+        permissions = _INT.unpack_from(body, at)[0]
+        scheme, at = _buffer(body, at + 4)
+        name, at = _buffer(body, at)
+        entries.append((permissions, (scheme or b"").decode(), (name or b"").decode()))
+    return _interned(tuple(entries)), at
 
 
 def _digest(body: bytes, at: int) -> int | None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.wire.access import Identity
 from rumpus.checker.wire.records import WRITES, Handshake, Request, Wire
 
 Connection = tuple[int, int]
@@ -31,6 +32,7 @@ class Conversations:
         requests: all requests, in the order in which they were sent.
         transactions: zxid -> the request that asked for it, where that is certain.
         missing: writes that were answered without an error and are in no server's log.
+        proofs: the ``auth`` requests of a connection.
         mistaken: writes that got the answer to an earlier request of the same session and number.
     """
 
@@ -39,6 +41,20 @@ class Conversations:
     transactions: dict[int, Request] = field(default_factory=dict)
     missing: list[Request] = field(default_factory=list)
     mistaken: list[Request] = field(default_factory=list)
+    proofs: dict[Connection, list[Request]] = field(default_factory=dict)
+
+    def identities_of(self, request: Request) -> list[Identity] | None:
+        """Whom its client had proved to be on the connection; None if that is not known."""
+        found = []
+        for proof in self.proofs.get((request.client, request.connection), ()):
+            if proof.sent > request.sent or proof.who is None:
+                continue
+            scheme, name = proof.who
+            if scheme != "digest" or name.startswith("super:") or proof.answered is None:
+                return None
+            if proof.error == 0:
+                found.append((scheme, name))
+        return found
 
     def session_of(self, request: Request) -> int:
         """The session on whose connection a request was sent; 0 if none was granted."""
@@ -65,6 +81,8 @@ def match(wire: Iterable[Wire], committed: Sequence[Txn], others: Iterable[Txn])
             found.handshakes[record.client, record.connection] = record
         elif isinstance(record, Request):
             found.requests.append(record)
+            if record.name in ("auth", "sasl"):
+                found.proofs.setdefault((record.client, record.connection), []).append(record)
     found.requests.sort(key=lambda each: each.sent)
     logged = _by_number(committed)
     transactions = {txn.zxid: txn for txn in committed}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32
 
-from rumpus.checker.servers.txnlog import OPEN_ACL, Txn
+from rumpus.checker.servers.txnlog import OPEN_ACL, AccessList, Txn
 from rumpus.checker.wire.records import StatFields, sum_of
 
 OWN = "/zookeeper"
@@ -23,7 +23,7 @@ class View(NamedTuple):
     stat: StatFields
     data: tuple[int, int]
     children: tuple[int, int]
-    acl: int | None
+    acl: AccessList
 
 
 class Node:
@@ -46,7 +46,7 @@ class Node:
     )
 
     def __init__(
-        self, zxid: int, time: int, data: tuple[int, int], owner: int, acl: int | None
+        self, zxid: int, time: int, data: tuple[int, int], owner: int, acl: AccessList
     ) -> None:
         self.czxid = self.mzxid = self.pzxid = zxid
         self.ctime = self.mtime = time
@@ -161,7 +161,7 @@ class ModelTree:
         if parent.owner:
             broken = f"{path} is created below {above}, which is ephemeral"
         owner = txn.session if txn.ephemeral else 0
-        self.nodes[path] = Node(txn.zxid, txn.time_ms, sum_of(txn.data), owner, txn.acl)
+        self.nodes[path] = Node(txn.zxid, txn.time_ms, sum_of(txn.data), owner, txn.acl or ())
         if owner:
             self._owned.setdefault(owner, {})[path] = None
         made = parent.creations + 1 if txn.parent_cversion in (None, -1) else txn.parent_cversion
@@ -201,7 +201,7 @@ class ModelTree:
         version = txn.version or 0
         self._changed.add(path)
         if txn.name == "setACL":
-            before, node.aversion, node.acl = node.aversion, version, txn.acl
+            before, node.aversion, node.acl = node.aversion, version, txn.acl or ()
         else:
             before, node.version, node.data = node.version, version, sum_of(txn.data)
             node.mzxid, node.mtime = txn.zxid, txn.time_ms

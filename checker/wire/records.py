@@ -122,7 +122,8 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     ``parts`` are those of a ``multi`` or ``multi-read``. ``watch`` tells whether a read leaves a
     watch; ``mode`` is that of an ``add-watch``, or the type of a ``remove-watches``. What a
     ``set-watches`` asks for is in ``watches`` (paths: data, exists, children, persistent,
-    recursive) and ``since``, the last zxid that the client has seen.
+    recursive) and ``since``, the last zxid that the client has seen. ``who`` is the scheme and the
+    id that an ``auth`` proves, as access control lists have them.
     """
 
     client: int
@@ -133,6 +134,7 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     zxid: int = 0
     parts: list[Part] = []
     watch: bool = False
+    who: tuple[str, str] | None = None
     mode: int | None = None
     watches: list[list[str]] = []
     since: int = 0

@@ -1,13 +1,23 @@
 """What ZooKeeper's rules say to a write: the error that it must get, or none.
 
-The order of the checks is that of ``PrepRequestProcessor`` (3.8). Rights, sessions, quotas and
-malformed requests are not decided here: see ``DECIDED``.
+The order of the checks is that of ``PrepRequestProcessor`` (3.8). Sessions, quotas and malformed
+requests are not decided here: see ``DECIDED``.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rumpus.checker.servers.txnlog import OPEN_ACL
+from rumpus.checker.servers.txnlog import OPEN_ACL, AccessList
+from rumpus.checker.wire.access import (
+    ADMIN,
+    CREATE,
+    DELETE,
+    OPEN_SUM,
+    READ,
+    WRITE,
+    Identity,
+    allowed,
+)
 from rumpus.checker.wire.model_tree import ModelTree, following, is_servers_own, parent_of
 from rumpus.checker.wire.records import Part
 
@@ -34,7 +44,9 @@ ERRORS = {
     -118: "SessionMoved",
 }
 
-DECIDED = frozenset({OK, NO_NODE, BAD_VERSION, NO_CHILDREN_FOR_EPHEMERALS, NODE_EXISTS, NOT_EMPTY})
+DECIDED = frozenset(
+    {OK, NO_NODE, NO_AUTH, BAD_VERSION, NO_CHILDREN_FOR_EPHEMERALS, NODE_EXISTS, NOT_EMPTY}
+)
 """Outcomes that the tree alone decides. Any other may have reasons that are not in the tree."""
 
 _EPHEMERAL = (1, 3)
@@ -50,7 +62,7 @@ class _Slot:
     children: int = 0
     creations: int = 0
     ephemeral: bool = False
-    open: bool = True
+    acl: AccessList | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,34 +73,42 @@ class Expected:
         error: a code of ``KeeperException``; 0 if it must be carried out.
         part: which part of a multi gets the error; 0 for other requests.
         made: the path of each znode that it creates, by part.
-        open: whether everybody may do all that it asks for, by the access control lists.
     """
 
     error: int
     part: int
     made: dict[int, str]
-    open: bool
 
 
-def expected(tree: ModelTree, parts: Sequence[Part]) -> Expected | None:
+class _Undecided(Exception):  # noqa: N818 - no error, but the end of a search
+    """Whether a right exists cannot be told."""
+
+
+def expected(
+    tree: ModelTree, parts: Sequence[Part], identities: Sequence[Identity] | None = ()
+) -> Expected | None:
     """What ZooKeeper must answer to a write, in a tree; None if the tree alone does not tell.
 
     Args:
         tree: after all transactions before.
         parts: those of a multi, or the one request.
+        identities: whom the client has proved to be; None: not known.
     """
-    trial = _Trial(tree)
+    trial = _Trial(tree, identities)
     made: dict[int, str] = {}
     for number, part in enumerate(parts):
         rule = _RULES.get(part.name)
         if rule is None or not _plain(part.path):
             return None
-        found = rule(trial, part)
+        try:
+            found = rule(trial, part)
+        except _Undecided:
+            return None
         if isinstance(found, str):
             made[number] = found
         elif found != OK:
-            return Expected(found, number, made, trial.open)
-    return Expected(OK, 0, made, trial.open)
+            return Expected(found, number, made)
+    return Expected(OK, 0, made)
 
 
 def _plain(path: str) -> bool:
@@ -104,10 +124,10 @@ def _plain(path: str) -> bool:
 class _Trial:
     """The tree with what earlier parts of a multi would change."""
 
-    def __init__(self, tree: ModelTree) -> None:
+    def __init__(self, tree: ModelTree, identities: Sequence[Identity] | None) -> None:
         self._tree = tree
+        self._identities = identities
         self._slots: dict[str, _Slot | None] = {}
-        self.open = True
 
     def at(self, path: str) -> _Slot | None:
         """The znode at a path, if there is one."""
@@ -122,7 +142,7 @@ class _Trial:
                     node.children,
                     node.creations,
                     bool(node.owner),
-                    node.acl == OPEN_ACL,
+                    node.acl,
                 )
             )
         return self._slots[path]
@@ -131,9 +151,14 @@ class _Trial:
         """Make or remove a znode."""
         self._slots[path] = slot
 
-    def asks(self, slot: _Slot) -> None:
-        """Rights on a znode are needed."""
-        self.open = self.open and slot.open
+    def may(self, slot: _Slot, permission: int) -> bool:
+        """Whether the client may do something with a znode."""
+        answer = None
+        if slot.acl is not None:
+            answer = allowed(slot.acl, permission, self._identities)
+        if answer is None:
+            raise _Undecided
+        return answer
 
 
 def _create(trial: _Trial, part: Part) -> int | str:
@@ -142,7 +167,8 @@ def _create(trial: _Trial, part: Part) -> int | str:
     parent = trial.at(above)
     if parent is None:
         return NO_NODE
-    trial.asks(parent)
+    if not trial.may(parent, CREATE):
+        return NO_AUTH
     path = f"{part.path}{parent.creations:010d}" if flags in _SEQUENTIAL else part.path
     if trial.at(path) is not None:
         return NODE_EXISTS
@@ -151,7 +177,7 @@ def _create(trial: _Trial, part: Part) -> int | str:
     parent.creations = following(parent.creations)
     parent.children += 1
     ephemeral = part.name in ("create", "create2") and flags in _EPHEMERAL
-    trial.put(path, _Slot(ephemeral=ephemeral, open=part.acl == OPEN_ACL))
+    trial.put(path, _Slot(ephemeral=ephemeral, acl=OPEN_ACL if part.acl == OPEN_SUM else None))
     return path
 
 
@@ -159,9 +185,11 @@ def _delete(trial: _Trial, part: Part) -> int:
     if part.path == "/":
         return -8
     parent, node = trial.at(parent_of(part.path)), trial.at(part.path)
-    if parent is not None:
-        trial.asks(parent)
-    if parent is None or node is None:
+    if parent is None:
+        return NO_NODE
+    if not trial.may(parent, DELETE):
+        return NO_AUTH
+    if node is None:
         return NO_NODE
     if part.version not in (-1, node.version):
         return BAD_VERSION
@@ -172,14 +200,15 @@ def _delete(trial: _Trial, part: Part) -> int:
     return OK
 
 
-def _versioned(field: str, *, sets: bool) -> Callable[[_Trial, Part], int]:
+def _versioned(field: str, permission: int, *, sets: bool) -> Callable[[_Trial, Part], int]:
     """The rule of a request that expects a version; ``sets``: whether it gives the next one."""
 
     def rule(trial: _Trial, part: Part) -> int:
         node = trial.at(part.path)
         if node is None:
             return NO_NODE
-        trial.asks(node)
+        if not trial.may(node, permission):
+            return NO_AUTH
         present = getattr(node, field)
         if part.version not in (-1, present):
             return BAD_VERSION
@@ -193,7 +222,7 @@ def _versioned(field: str, *, sets: bool) -> Callable[[_Trial, Part], int]:
 _RULES: dict[str, Callable[[_Trial, Part], int | str]] = {
     **dict.fromkeys(("create", "create2", "create-container", "create-ttl"), _create),
     "delete": _delete,
-    "set-data": _versioned("version", sets=True),
-    "set-acl": _versioned("aversion", sets=True),
-    "check": _versioned("version", sets=False),
+    "set-data": _versioned("version", WRITE, sets=True),
+    "set-acl": _versioned("aversion", ADMIN, sets=True),
+    "check": _versioned("version", READ, sets=False),
 }

@@ -6,7 +6,9 @@ thinks of it.
 """
 
 import struct
+from base64 import b64encode
 from collections.abc import Callable
+from hashlib import sha1
 from zlib import crc32
 
 import msgspec
@@ -148,6 +150,18 @@ def _ask_mode(part: Part, body: _Cursor) -> None:
         part.mode = body.integer()
 
 
+def _ask_auth(part: Part, body: _Cursor) -> None:
+    """The id is what access control lists have: its hash, not the password."""
+    body.at += 4
+    scheme, proof = body.text(), body.buffer()
+    name = ""
+    if scheme == "digest":
+        hashed = b64encode(sha1(proof, usedforsecurity=False).digest()).decode()
+        name = f"{proof.partition(b':')[0].decode(errors='replace')}:{hashed}"
+    if isinstance(part, Request):
+        part.who = (scheme, name)
+
+
 def _ask_set_watches(part: Part, body: _Cursor) -> None:
     if isinstance(part, Request):
         (part.since,) = _LONG.unpack_from(body.frame, body.at)
@@ -164,6 +178,7 @@ _ASKS: dict[str, Callable[[Part, _Cursor], None]] = {
         ("get-acl", "sync", "get-ephemerals", "count-children"),
         _ask_path,
     ),
+    "auth": _ask_auth,
     **dict.fromkeys(("add-watch", "remove-watches"), _ask_mode),
     **dict.fromkeys(("set-watches", "set-watches2"), _ask_set_watches),
     "set-data": _ask_set_data,

@@ -12,11 +12,11 @@ from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.error_codes import NO_AUTH, Refusal
 from rumpus.simulation.zookeeper.wire.jute import write_string
 from rumpus.simulation.zookeeper.wire.permissions import OPEN
-from tests.checker.wire.recorded_engine import RecordedEngine, asking, granting
+from tests.checker.wire.recorded_engine import RecordedEngine, asking, granting, proven
 from tests.sampling import sampled
 from tests.simulation.zookeeper.engine import check_op, create_op, delete_op, get_op, set_op
 
-LOCKED = [(31, "digest", "a:b")]
+LOCKED = [(31, "digest", proven("somebody:secret")), (1, "digest", "other:hash")]
 PATHS = st.sampled_from(["/", "/a", "/b", "/a/c", "/a/c/d", "/b/e", "/a/", "/missing/x"])
 VERSIONS = st.integers(-2, 3)
 FLAGS = st.sampled_from([0, 0, 0, 1, 2, 3])
@@ -77,6 +77,7 @@ def do(client, name, *arguments):
 def test_a_sound_server_keeps_every_rule(steps):
     engine = RecordedEngine()
     clients = [engine.connect(), engine.connect()]
+    clients[1].prove("somebody:secret")
     for number, step in steps:
         do(clients[number], *step)
         if step == ("close",):
@@ -169,6 +170,28 @@ def test_rights_that_everybody_has_are_not_refused():
     engine = mistaken(_check_permission=refuse)
     client = engine.connect()
     client.create("/a")
+    assert kinds(engine) == ["wrong-answer"]
+
+
+@pytest.mark.parametrize("owner", ["somebody:secret", "other:secret"])
+def test_a_right_that_a_client_lacks_is_refused(owner):
+    engine = mistaken(_check_permission=anything)
+    client = engine.connect()
+    client.prove("somebody:secret")
+    client.create("/a", acl=[(31, "digest", proven(owner))])
+    client.set("/a", b"x")
+    assert kinds(engine) == ([] if owner.startswith("somebody") else ["illegal-change"])
+
+
+def test_data_that_a_client_may_not_read_are_not_told():
+    engine = RecordedEngine()
+    client, owner = engine.connect(), engine.connect()
+    owner.prove("somebody:secret")
+    owner.create("/a", b"x", acl=[(31, "digest", proven("somebody:secret"))])
+    client.get("/a")
+    assert kinds(engine) == []
+    owner.tap, client.tap = client.tap, owner.tap  # as if the other had asked
+    owner.get("/a")
     assert kinds(engine) == ["wrong-answer"]
 
 

@@ -1,6 +1,8 @@
 """A server without network, and what its links would have recorded: the checks' whole input."""
 
 import struct
+from base64 import b64encode
+from hashlib import sha1
 
 from rumpus.checker.servers.node_files import NodeFiles
 from rumpus.checker.servers.server_truth import merge
@@ -35,6 +37,12 @@ def granting(session, password=PASSWORD, timeout=4000) -> bytes:
     return packet(head + struct.pack(">i", 16) + password + b"\0")
 
 
+def proven(proof: str) -> str:
+    """The id that a list has for somebody who proves to be ``user:password``."""
+    hashed = b64encode(sha1(proof.encode(), usedforsecurity=False).digest()).decode()
+    return f"{proof.partition(':')[0]}:{hashed}"
+
+
 class Recording(Connection):
     """A client whose frames pass a link.
 
@@ -64,6 +72,15 @@ class Recording(Connection):
             head = struct.pack(">iqi", self.xid, self.zxid, self.error)
             self.tap.from_server(packet(head + reply), engine.time)
         return self.reader(reply)
+
+    def prove(self, proof):
+        """Authenticate on this connection, as ``user:password``."""
+        self.identities = (*self.identities, ("digest", proven(proof)))
+        raw = proof.encode()
+        scheme = struct.pack(">i", 6) + b"digest"
+        body = struct.pack(">i", 0) + scheme + struct.pack(">i", len(raw)) + raw
+        self.tap.to_server(packet(struct.pack(">ii", -4, 100) + body), self.engine.time)
+        self.tap.from_server(packet(struct.pack(">iqi", -4, 0, 0)), self.engine.time)
 
     def send_event(self, kind, path):
         super().send_event(kind, path)
