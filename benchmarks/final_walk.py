@@ -28,7 +28,7 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import Status, perform
-from rumpus.harness.simulated.run import OWN_CLIENT_PRIVATE, _walk
+from rumpus.harness.simulated.run import OWN_CLIENT_PRIVATE, walk_from
 from rumpus.harness.simulated.workers import SHARED
 from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.runs.workload_run import workload_run
@@ -122,7 +122,7 @@ def in_simulation(znodes: int) -> tuple[list[dict[str, Any]], float, float]:
         kazoo.stop()
         times.append(time.process_time())
         walks.extend(
-            _walk(simulator, network, "c0", address, SESSION_S, lambda: False)
+            walk_from(simulator, network, "c0", address, SESSION_S, lambda: False)
             for address in cluster.addresses
         )
         times.append(time.process_time())

@@ -235,7 +235,7 @@ def perform_simulated(
                         shared=shared,
                     ),
                     mailbox=lambda: mailbox,
-                    walk=partial(_walk, simulator, network, client_host(run.count)),
+                    walk=partial(walk_from, simulator, network, client_host(run.count)),
                     branch=None if branch is None else guards.lend(watchdog.kept(branch)),
                 )
                 try:
@@ -270,7 +270,7 @@ def _own_client(
     return space.load("rumpus.harness.own_client").open_client(hosts, note_session)
 
 
-def _walk(simulator: Simulator, network: Network, host: str, *arguments: Any) -> Any:
+def walk_from(simulator: Simulator, network: Network, host: str, *arguments: Any) -> Any:
     """``final_walk.walk_server`` on a host that the links know, in a process of its own.
 
     The control process's task waits in it. The process begins so late that no client's has another

@@ -13,7 +13,7 @@ from rumpus.harness.final_walk import LONGEST_S, PATIENCE_S, walk_server
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.simulated import run as sim_run
 from rumpus.harness.simulated.links import SimLinks
-from rumpus.harness.simulated.run import _own_client, _walk
+from rumpus.harness.simulated.run import _own_client, walk_from
 from rumpus.results.history_file import read_history
 from rumpus.results.record_values import check_records
 from rumpus.runs.run_files import server_truth
@@ -65,7 +65,7 @@ class World:
 
     def walk(self, node, stop_requested=never):
         address = self.links.address(0, node)
-        return _walk(self.simulator, self.network, "c0", address, SESSION, stop_requested)
+        return walk_from(self.simulator, self.network, "c0", address, SESSION, stop_requested)
 
 
 @pytest.fixture
