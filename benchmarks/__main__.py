@@ -22,6 +22,7 @@ from benchmarks import (
     driver,
     endurance,
     ensemble,
+    final_walk,
     interpreter,
     links,
     lock_cycle,
@@ -56,9 +57,10 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "stories": stories.measure,
     "nights": nights.measure,
     "ensemble": ensemble.measure,
+    "final_walk": final_walk.measure,
     "endurance": endurance.measure,
 }
-ON_DOCKER = frozenset({"lock_cycle", "ensemble"})
+ON_DOCKER = frozenset({"lock_cycle", "ensemble", "final_walk"})
 
 
 def why_no_docker() -> str | None:

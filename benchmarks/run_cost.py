@@ -1,8 +1,9 @@
 """What a simulated run costs, and in which of its parts.
 
 - *parts*: runs of some workloads with faults, 60 virtual seconds each: start (settings, servers,
-  clients that have loaded their modules and have sessions), load under faults, end (final phase,
-  logs gathered, the world taken apart, files sealed), judging from disk, and the reports. The last
+  clients that have loaded their modules and have sessions), load under faults, the walks of the
+  servers' trees, end (final phase, logs gathered, the world taken apart, files sealed), judging
+  from disk, and the reports. The last
   column has the requests of all clients a second of the load.
 - *next start*: of a run in a process that has performed others, and of the first one in a process.
 - *short runs*: 10 virtual seconds of a lock with a sparse load (all clients together begin an
@@ -46,6 +47,8 @@ NEXT_START_MS = 20
 PARTS = {
     "load for": "load",
     "healing": "end",
+    "reading": "walks",
+    "gathering": "end",
 }
 """The first words of a step -> the part of the run that begins with it. A run begins with its
 start."""
@@ -162,7 +165,8 @@ def first_start() -> float:
 
 def measure(scale: Scale) -> Table:
     table = Table(title="What a simulated run costs (milliseconds)")
-    for heading in ("", "start", "load", "end", "judge", "reports", "all", "requests/s"):
+    parts = ("start", "load", "walks", "end", "judge", "reports")
+    for heading in ("", *parts, "all", "requests/s"):
         table.add_column(heading, justify="right")
     virtual_s = SHORT_S if scale.quick else LONG_S
     cost("lock", 1, 0.001, nemesis=())  # modules are compiled
@@ -172,20 +176,20 @@ def measure(scale: Scale) -> Table:
             key=Cost.seconds,
         )
         rate = found.requests / found.seconds("load")
-        parts = [found.seconds(part) for part in ("start", "load", "end", "judge", "reports")]
-        figures = [f"{1e3 * seconds:,.0f}" for seconds in (*parts, found.seconds())]
+        taken = [found.seconds(part) for part in parts]
+        figures = [f"{1e3 * seconds:,.0f}" for seconds in (*taken, found.seconds())]
         table.add_row(f"{workload}, {virtual_s:g} virtual s", *figures, f"{rate:,.0f}")
     starts = [cost("lock", 1, 0.001, nemesis=()) for _ in range(scale.rounds(8))]
     quickest = min(each.seconds("start") for each in starts)
     whole = min(each.seconds() for each in starts)
     table.add_row(
         f"next run, no load (start: target {NEXT_START_MS})",
-        f"{1e3 * quickest:,.0f}", "", "", "", "", f"{1e3 * whole:,.0f}",
+        f"{1e3 * quickest:,.0f}", *[""] * 5, f"{1e3 * whole:,.0f}",
     )  # fmt: skip
     table.add_row("first run of a process", f"{1e3 * first_start():,.0f}")
     runs = 2 if scale.quick else 20
     spent = short_runs(runs)
-    table.add_row(f"{runs} sparse runs of {SHORT_S:g} virtual s", *[""] * 5, f"{1e3 * spent:,.0f}")
+    table.add_row(f"{runs} sparse runs of {SHORT_S:g} virtual s", *[""] * 6, f"{1e3 * spent:,.0f}")
     return table
 
 

@@ -36,7 +36,8 @@ link      ``f`` is ``watch``: a watch event on its way to a client; ``value`` ha
           ``requests``, at the end: how many requests of a client were forwarded to servers;
           ``value`` has ``client``, ``requests`` (kind -> how many)
 control   ``f`` is ``test`` (first record of a run: what was run), ``phase``,
-          ``phase-end``, ``leader`` or ``end`` (a run's orderly last record)
+          ``phase-end``, ``leader``, ``walk`` (a server was asked for its whole tree) or ``end``
+          (a run's orderly last record)
 ========  ======================================================================
 """
 

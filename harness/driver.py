@@ -214,6 +214,11 @@ class Driver:
             self._collect_watch_events()
             self._sink.flush()
 
+    def attend(self, over: Callable[[], bool]) -> None:
+        """Go on taking in what is told, after ``run``, until something is over."""
+        while not over():
+            self._take_in(LONGEST_WAIT_S)
+
     def close(self) -> None:
         """Free the threads that restart clients, and the mailbox."""
         self._restarts.shutdown(cancel_futures=True)

@@ -19,6 +19,7 @@ from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.clients.workers import ClientSpec, Workers
 from rumpus.harness.driver import HEAL_ALL, Driver, Progress, Sink
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
+from rumpus.harness.final_walk import Walk, walk_server, walk_servers
 from rumpus.harness.generators.combinators import any_of, on_clients, on_nemesis, phases
 from rumpus.harness.generators.generator import Generator, Invocation
 from rumpus.harness.generators.interpreter import Interpreter
@@ -137,6 +138,7 @@ def perform(
     stop_requested: Callable[[], bool],
     workers: Callable[..., Workers] = WorkerPool,
     mailbox: Callable[[], Mailbox] = StreamMailbox,
+    walk: Walk = walk_server,
     branch: Branch | None = None,
 ) -> None:
     """Perform a run. Whatever happens, only its records are left behind.
@@ -144,7 +146,8 @@ def perform(
     Args:
         run: what to do.
         ensemble: not started yet; torn down in any case.
-        connect: makes the links, given where each node is and the number of clients.
+        connect: makes the links, given where each node is and the number of clients: those of
+            the workload, and one more (the *auditor*), for the walks of the servers' trees.
         nemesis: makes the nemesis for this run.
         sink: writes the history.
         logs: directory for the clients' logs.
@@ -155,6 +158,7 @@ def perform(
         stop_requested: once true the run heals, gathers and ends as soon as it can.
         workers: makes the clients' processes; called as ``WorkerPool`` is.
         mailbox: makes the mailbox in which the driver waits for messages.
+        walk: walks the tree of one server at the end.
         branch: lets the nemesis go on with other faults, at a time of its choice.
 
     Raises:
@@ -169,7 +173,7 @@ def perform(
         if stop_requested():
             return
         step(f"starting {run.count} clients")
-        links = connect(ensemble.client_addresses(), run.count)
+        links = connect(ensemble.client_addresses(), run.count + 1)
         stack.callback(links.close)
         waiting = mailbox()
         pool = workers(
@@ -214,20 +218,29 @@ def perform(
         status.library = driver.library
         if not stop_requested():
             step(f"load for {run.time_limit:g} s")
-            _drive(run, ensemble, links, breaker, driver, status, branch)
+            _drive(run, ensemble, breaker, driver, status, branch)
+            if not stop_requested() and run.clients.system == ZOOKEEPER:
+                step("reading the servers' trees")
+                walk_servers(
+                    {node: links.address(run.count, node) for node in ensemble.nodes},
+                    walk=walk,
+                    driver=driver,
+                    session_timeout=run.clients.session_timeout,
+                    stop_requested=stop_requested,
+                )
+            _record_counts(run, links, driver)
             sink.flush()
 
 
 def _drive(
     run: Run,
     ensemble: Ensemble,
-    links: Links,
     breaker: Nemesis,
     driver: Driver,
     status: Status,
     branch: Branch | None,
 ) -> None:
-    """The load, the healing and the final phase; then what passed on the links."""
+    """The load, the healing and the final phase."""
     began = driver.now()
     status.load = (began, began + int(run.time_limit * 1e9))
     faults = Timetable(_actions(run, breaker, began))
@@ -240,6 +253,12 @@ def _drive(
         _watch_outside(ensemble, breaker, driver),
     ):
         driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
+    if not interpreter.stopped:
+        driver.record("control", "phase-end", {"phase": "final"})
+
+
+def _record_counts(run: Run, links: Links, driver: Driver) -> None:
+    """What passed on the links of the clients, and how their operations ended."""
     for client in range(run.count):
         counts = {
             "client": client,
@@ -249,8 +268,6 @@ def _drive(
             **({"unimplemented": True} if links.unimplemented(client) else {}),
         }
         driver.record("link", "requests", counts)
-    if not interpreter.stopped:
-        driver.record("control", "phase-end", {"phase": "final"})
     ended = {
         outcome: [counts[client] for client in range(run.count)]
         for outcome, counts in sorted(driver.completions.items())

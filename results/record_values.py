@@ -71,6 +71,15 @@ class _Outside(msgspec.Struct):
     detail: str = ""
 
 
+class _Walk(msgspec.Struct):
+    node: str
+    znodes: Annotated[int, msgspec.Meta(ge=0)]
+    zxid: int
+    seconds: _Share
+    session: str | None = None
+    error: str | None = None
+
+
 class _WatchLeft(msgspec.Struct):
     client: int
     connection: int
@@ -136,6 +145,7 @@ _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("control", "outside"): _Outside,
     ("control", "host"): _Host,
     ("control", "phase"): _Phase | None,
+    ("control", "walk"): _Walk,
     ("control", "end"): _End | None,
     ("control", None): dict[str, Any] | None,
 }

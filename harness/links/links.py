@@ -2,6 +2,9 @@
 
 Every client reaches every server through a link of its own, one for each (client, server).
 Breaking a client's links is how a client is partitioned, without any privilege.
+
+The last client is none of the workload's: it is the auditor, whose links carry the walks of the
+servers' trees at the end (``harness.final_walk``). Nothing breaks them.
 """
 
 from collections.abc import Iterable

@@ -32,7 +32,7 @@ from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import sleeper
-from rumpus.harness.simulated.workers import SHARED, SimWorkers
+from rumpus.harness.simulated.workers import SHARED, SimWorkers, client_host
 from rumpus.simulation.kernel.clock import BOOT, EPOCH
 from rumpus.simulation.kernel.errors import Hung, SimulationError
 from rumpus.simulation.kernel.preemption import Mode
@@ -47,12 +47,15 @@ from rumpus.simulation.zookeeper.cluster import Cluster
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.simulation.zookeeper.settings import Settings
 
-CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver")
+CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver", "rumpus.harness.final_walk")
 """Modules of which the control process has its own copies. No other module uses their classes,
 except ``Run`` and ``Status``, of which only attributes are used."""
 
 OWN_CLIENT_PRIVATE = ("kazoo", "rumpus.harness.own_client")
 """The same for the client of faults, which is loaded only if a fault asks for it."""
+
+WALK_PRIVATE = ("rumpus.harness.final_walk",)
+"""The same for the processes that walk servers' trees."""
 
 ORIGIN = BOOT
 """What monotonic clocks say when a world, and with it the run's clock, begins."""
@@ -235,6 +238,7 @@ def perform_simulated(
                         shared=shared,
                     ),
                     mailbox=lambda: mailbox,
+                    walk=partial(walk_from, simulator, network, client_host(run.count)),
                     branch=None if branch is None else guards.lend(watchdog.kept(branch)),
                 )
                 try:
@@ -267,6 +271,16 @@ def _own_client(
     """A client of the nemesis's own."""
     space = Space(control, network, private=OWN_CLIENT_PRIVATE, shared=SHARED)
     return space.load("rumpus.harness.own_client").open_client(hosts, note_session)
+
+
+def walk_from(simulator: Simulator, network: Network, host: str, *arguments: Any) -> Any:
+    """``final_walk.walk_server`` on a host that the links know, in a process of its own.
+
+    The control process's task waits in it. The process begins so late that no client's has another
+    number because of it.
+    """
+    space = Space(simulator.process("walk", host), network, private=WALK_PRIVATE)
+    return space.load("rumpus.harness.final_walk").walk_server(*arguments)
 
 
 def _perform_in(control: Process, network: Network, run: Run, **parts: Any) -> None:

@@ -132,4 +132,9 @@ def _covered(frames: Sequence[FrameSeen], history: History, operations: int) -> 
         for client, times in done.items()
         if len(times) >= operations > 0
     }
-    return [each for each in frames if each.time <= ends.get(each.client, each.time)]
+    return [
+        each
+        for each in frames
+        if each.client < history.clients  # the walks of the servers' trees are no client's
+        and each.time <= ends.get(each.client, each.time)
+    ]

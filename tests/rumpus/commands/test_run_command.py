@@ -95,6 +95,12 @@ def test_a_run_from_start_to_report(rumpus, program, runs, plan, on_engine):
     for node in ("n1", "n2", "n3"):
         assert (run.nodes / node / "node.log").stat().st_size
         assert list((run.nodes / node / "version-2").glob("log.*"))
+    walks = [op.value for op in run.read_history().events("control", "walk")]
+    assert [(walk["node"], walk["error"]) for walk in walks] == [
+        (node, None) for node in ("n1", "n2", "n3")
+    ]
+    assert len({walk["znodes"] for walk in walks}) == 1
+    assert walks[0]["znodes"] >= 3  # the root, the servers' own, the lock's
 
     again = rumpus("check", run.path, "--json")
     assert again.code == 0
