@@ -1,18 +1,29 @@
 """At the end of a run every server is asked for its whole tree, through a link of its own.
 
-What the servers answer is not looked at here: whoever records what passes on links has it. This
-module has sockets, clocks and threads. In a simulated run it is loaded anew for the control
-process, which waits, and for a process of each walk, whose host has the links.
+Where servers themselves are tested, one of them is asked more (`harness.probes`). What they answer
+is not looked at here: whoever records what passes on links has it. This module has sockets, clocks
+and threads. In a simulated run it is loaded anew for the control process, which waits, and for a
+process of each walk, whose host has the links.
 """
 
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 from rumpus.checker.history import session_hex
+from rumpus.harness import probes
 from rumpus.harness.driver import Driver
+from rumpus.harness.links.zookeeper_frames import (
+    FrameReader,
+    connect_request,
+    reply_header,
+    request,
+    session_granted,
+    session_password,
+    session_timeout,
+)
 from rumpus.harness.tree_walk import TreeWalk
 
 LONGEST_S = 5.0
@@ -25,7 +36,7 @@ MOMENT_S = 0.2
 """How long a walk waits before it looks again whether it is to end."""
 
 Address = tuple[str, int]
-Walk = Callable[[Address, float, Callable[[], bool]], dict[str, Any]]
+Walk = Callable[[Address, float, Callable[[], bool], Address | None], dict[str, Any]]
 """``walk_server``, or the same in another process of a simulated world."""
 
 
@@ -36,6 +47,7 @@ def walk_servers(
     driver: Driver,
     session_timeout: float,
     stop_requested: Callable[[], bool],
+    probing: bool = False,
 ) -> None:
     """Walk all servers at once; a record ``walk`` of each goes into the history.
 
@@ -47,15 +59,20 @@ def walk_servers(
         driver: of the run, whose load is over.
         session_timeout: of the walks' sessions, in seconds.
         stop_requested: once true, all walks end within ``PATIENCE_S``.
+        probing: whether one of the servers is probed first; another one each time.
     """
     told: dict[str, dict[str, Any]] = {}
+    nodes = list(addresses)
+    first = driver.now() // 1_000 % len(nodes)
+    probed, elsewhere = nodes[first], nodes[(first + 1) % len(nodes)]
 
-    def tell(node: str, address: Address) -> None:
-        told[node] = walk(address, session_timeout, stop_requested)
+    def tell(node: str) -> None:
+        other = addresses[elsewhere] if probing and node == probed else None
+        told[node] = walk(addresses[node], session_timeout, stop_requested, other)
 
     threads = [
-        threading.Thread(target=tell, args=each, name=f"walk-{each[0]}", daemon=True)
-        for each in addresses.items()
+        threading.Thread(target=tell, args=(node,), name=f"walk-{node}", daemon=True)
+        for node in nodes
     ]
     for thread in threads:
         thread.start()
@@ -65,7 +82,10 @@ def walk_servers(
 
 
 def walk_server(
-    address: Address, session_timeout: float, stop_requested: Callable[[], bool]
+    address: Address,
+    session_timeout: float,
+    stop_requested: Callable[[], bool],
+    elsewhere: Address | None = None,
 ) -> dict[str, Any]:
     """Walk the tree of one server, in a session that is closed at the end.
 
@@ -73,14 +93,20 @@ def walk_server(
         address: host and port.
         session_timeout: that is asked for, in seconds.
         stop_requested: asked often.
+        elsewhere: another server, where probes go on; None: the server is not probed.
 
     Returns:
         ``znodes`` that were seen, ``zxid`` (the highest that an answer showed), ``session`` (None
         if there was none), ``seconds`` that it took, and ``error``: None, or why not all was seen.
+        Where the server was probed, ``probes`` are the sessions of that.
     """
     began = time.monotonic()
     walk = TreeWalk(round(session_timeout * 1000))
+    probed: dict[str, Any] = {}
     try:
+        if elsewhere is not None:
+            probed["probes"] = []
+            _probe(address, elsewhere, session_timeout, probed["probes"])
         error = _converse(address, walk, began + LONGEST_S, stop_requested)
     except (OSError, ValueError) as failure:
         error = str(failure)
@@ -90,7 +116,108 @@ def walk_server(
         "session": session_hex(walk.session) if walk.session else None,
         "seconds": round(time.monotonic() - began, 6),
         "error": error,
+        **probed,
     }
+
+
+def _probe(
+    address: Address, elsewhere: Address, session_timeout: float, sessions: list[str]
+) -> None:
+    """Ask a server what it must refuse, and what follows when a session moves.
+
+    Args:
+        address: the server.
+        elsewhere: where the session moves to.
+        session_timeout: that is asked for, in seconds.
+        sessions: takes the probes' sessions.
+
+    Raises:
+        OSError: a connection failed.
+        ValueError: what came is no answer.
+    """
+    timeout = round(session_timeout * 1000)
+    with Conversation(address) as first:
+        first.greet(timeout)
+        sessions.append(session_hex(first.session))
+        root = f"/audit-{first.session & 0xFFFF_FFFF_FFFF_FFFF:x}"
+        first.ask(probes.all_of(root))
+        with Conversation(address) as thief:
+            thief.greet(timeout, first.session, bytes(16))
+        with Conversation(elsewhere) as second:
+            second.greet(timeout, first.session, first.password)
+            second.sent = first.sent
+            second.ask(probes.of_a_connection_that_follows(root, first.zxid))
+            first.ask([probes.set_data(root)], within=MOMENT_S)
+            second.ask([(probes.CLOSE, b"")])
+    with Conversation(address) as last:
+        last.greet(timeout)
+        sessions.append(session_hex(last.session))
+        last.ask([*probes.of_the_end(root), (probes.CLOSE, b"")])
+
+
+class Conversation:
+    """A connection to a server, on which one thing is asked after the other.
+
+    Attributes:
+        session: its id; 0 if none was granted.
+        password: of the session.
+        sent: the number of the last request.
+        zxid: the highest that an answer showed.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.session = 0
+        self.password = b""
+        self.sent = 0
+        self.zxid = 0
+        self._socket = socket.create_connection(address, LONGEST_S)
+        self._reader = FrameReader()
+        self._frames: list[bytes] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def greet(self, timeout: int, session: int = 0, password: bytes = bytes(16)) -> None:
+        """Ask for a session (0: a new one), with a timeout in ms. A refusal is an answer, too."""
+        _send(self._socket, connect_request(timeout, session, password))
+        frame = self._next(time.monotonic() + LONGEST_S)
+        if frame is None:
+            raise ValueError("it neither granted nor refused a session")
+        if session_timeout(frame) > 0:
+            self.session, self.password = session_granted(frame), session_password(frame)
+
+    def ask(self, requests: Sequence[probes.Asked], within: float = LONGEST_S) -> None:
+        """Send requests at once, and wait for their answers, or for the end of the connection."""
+        if not self.session:
+            return
+        packets = []
+        for opcode, body in requests:
+            self.sent += 1
+            packets.append(request(self.sent, opcode, body))
+        _send(self._socket, b"".join(packets))
+        deadline = time.monotonic() + within
+        left = len(packets)
+        while left and (frame := self._next(deadline)) is not None:
+            header = reply_header(frame)
+            if header is not None and header.xid > 0:
+                left -= 1
+                self.zxid = max(self.zxid, header.zxid)
+
+    def _next(self, deadline: float) -> bytes | None:
+        """The next frame; None if the server hangs up, or it takes too long."""
+        while not self._frames:
+            if time.monotonic() > deadline:
+                return None
+            try:
+                data = _receive(self._socket)
+            except ConnectionResetError:
+                return None
+            if data is not None:
+                self._frames += self._reader.feed(data)
+        return self._frames.pop(0)
 
 
 def _converse(

@@ -87,6 +87,7 @@ class Run:
         time_limit: how long the load lasts, in seconds.
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         fencing: whether the witness checks tokens.
+        probing: whether a server is asked at the end what it must refuse.
         watches_left: whether the setting of watches is recorded too, beside watch events.
         test: what the history's first record says of the run.
     """
@@ -99,6 +100,7 @@ class Run:
     time_limit: float
     cleanup: Mapping[str, str] = field(default_factory=dict)
     fencing: bool = False
+    probing: bool = False
     watches_left: bool = False
     test: Mapping[str, Any] = field(default_factory=dict)
 
@@ -227,6 +229,7 @@ def perform(
                     driver=driver,
                     session_timeout=run.clients.session_timeout,
                     stop_requested=stop_requested,
+                    probing=run.probing,
                 )
             _record_counts(run, links, driver)
             sink.flush()

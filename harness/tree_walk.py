@@ -14,6 +14,8 @@ from rumpus.harness.links.zookeeper_frames import (
     PING_XID,
     WATCH_XID,
     FrameReader,
+    connect_request,
+    request,
     session_granted,
     session_timeout,
 )
@@ -30,8 +32,6 @@ _OF_A_ZNODE: Final = (("getData", _GET_DATA), ("getACL", _GET_ACL), ("getChildre
 _NO_NODE = -101
 
 _INT = struct.Struct(">i")
-_CONNECT = struct.Struct(">iiqiqi16s?")  # length, version, zxid, timeout, id, password, read-only
-_HEADER = struct.Struct(">iii")  # length, xid, opcode
 _REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
 
 
@@ -68,8 +68,7 @@ class TreeWalk:
 
     def begin(self) -> bytes:
         """What to send first."""
-        length = _CONNECT.size - LENGTH_BYTES
-        return _CONNECT.pack(length, 0, 0, self._timeout, 0, 16, bytes(16), False)
+        return connect_request(self._timeout)
 
     def take(self, data: bytes) -> bytes:
         """Take the next bytes from the server; what to send now, maybe nothing.
@@ -164,7 +163,7 @@ class TreeWalk:
 
     def _request(self, opcode: int, body: bytes = b"") -> bytes:
         self._sent += 1
-        return _HEADER.pack(8 + len(body), self._sent, opcode) + body
+        return request(self._sent, opcode, body)
 
 
 def _children(frame: bytes) -> list[bytes]:

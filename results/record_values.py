@@ -78,6 +78,7 @@ class _Walk(msgspec.Struct):
     seconds: _Share
     session: str | None = None
     error: str | None = None
+    probes: list[str] | None = None
 
 
 class _WatchLeft(msgspec.Struct):

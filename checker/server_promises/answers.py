@@ -19,7 +19,6 @@ from rumpus.checker.server_promises.rules import (
     conversations,
     differing,
     replay,
-    sure_times,
 )
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
@@ -50,13 +49,14 @@ def check_server_answers(timeline: Timeline) -> CheckResult | None:
             if judge is None or part.error is None or _unsure(part.path, found):
                 continue
             reads += 1
-            words = judge(_Read(part, request, talk, found.tree, sure_times(timeline)))
+            words = judge(_Read(part, request, talk, found.tree, found.times))
             if words and len(result.anomalies) < MOST:
+                who, node = talk.who(request.client), talk.node_of(request)
                 words = (
-                    f"c{request.client} asked {talk.node_of(request)} for {asked(part)} and was "
-                    f"told {words} (at 0x{request.zxid:x})"
+                    f"{who} asked {node} for {asked(part)} and was told {words} "
+                    f"(at 0x{request.zxid:x})"
                 )
-                result.anomalies.append(anomaly_of_request(WRONG_ANSWER, words, request))
+                result.anomalies.append(anomaly_of_request(WRONG_ANSWER, words, request, talk))
     result.stats = {"reads": reads}
     return result
 

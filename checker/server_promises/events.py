@@ -94,7 +94,7 @@ def check_server_events(timeline: Timeline) -> CheckResult | None:
         elif record.answered is not None and record.zxid > 0:
             for words in _compare(record, heard, changes, found):
                 if len(result.anomalies) < MOST:
-                    result.anomalies.append(_anomaly(words, heard, record))
+                    result.anomalies.append(_anomaly(words, heard, record, found))
             heard.received.clear()
     result.stats = {"events": events}
     return result
@@ -114,6 +114,7 @@ def _compare(answer: Request, heard: _Heard, changes: Changes, found: Replay) ->
     came: Sequence[Happened] = [(each.what, each.path) for each in heard.received]
     if Counter(due) == Counter(came):
         return
+    who = found.talk.who(answer.client)
     missed, strange = Counter(due) - Counter(came), Counter(came) - Counter(due)
     for missing, events in ((True, missed), (False, strange)):
         for what, path in events:
@@ -121,12 +122,12 @@ def _compare(answer: Request, heard: _Heard, changes: Changes, found: Replay) ->
                 continue
             news = _TOLD[what].format(path)
             if missing:
-                yield f"did not tell c{answer.client} that {news}"
+                yield f"did not tell {who} that {news}"
             else:
-                yield f"told c{answer.client} that {news}, of which it had not to tell then"
+                yield f"told {who} that {news}, of which it had not to tell then"
 
 
-def _anomaly(words: str, heard: _Heard, answer: Request) -> Anomaly:
+def _anomaly(words: str, heard: _Heard, answer: Request, found: Replay) -> Anomaly:
     start = min((each.sent for each in heard.received), default=answer.sent)
     until = answer.sent if answer.answered is None else answer.answered
     return Anomaly(
@@ -134,7 +135,7 @@ def _anomaly(words: str, heard: _Heard, answer: Request) -> Anomaly:
         description=(
             f"{heard.node} {words}, before its answer to {answer.name} at 0x{answer.zxid:x}"
         ),
-        clients=[answer.client],
+        clients=found.talk.named(answer.client),
         start=min(start, until),
         end=until,
     )

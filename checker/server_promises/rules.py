@@ -59,12 +59,16 @@ class Replay:
 
     Attributes:
         tree: after all of them, with its past.
+        talk: what passed on the links.
+        times: whether the times in logs are those that servers put into a Stat.
         contested: znodes of which it is not sure what happened to them; they are not judged.
         broken: what breaks a rule.
         writes: how many requests were compared with their transactions.
     """
 
     tree: ModelTree
+    talk: Conversations
+    times: bool
     contested: frozenset[str]
     broken: list[Anomaly] = field(default_factory=list)
     writes: int = 0
@@ -72,12 +76,11 @@ class Replay:
 
 def conversations(timeline: Timeline) -> Conversations:
     """What passed on the links, joined with the servers' logs."""
-    truth = timeline.truth
+    truth, clients = timeline.truth, timeline.history.clients
     if truth is None:
-        return match(timeline.wire, (), ())
-    return match(
-        timeline.wire, truth.committed, (*truth.uncertain, *truth.forked, *truth.discarded)
-    )
+        return match(timeline.wire, (), (), clients)
+    others = (*truth.uncertain, *truth.forked, *truth.discarded)
+    return match(timeline.wire, truth.committed, others, clients)
 
 
 def incomplete(truth: ServerTruth) -> str:
@@ -95,15 +98,16 @@ def replay(timeline: Timeline) -> Replay | None:
     if truth is None or incomplete(truth):
         return None
     unsure = touched(txn for each in (*truth.uncertain, *truth.forked) for txn in each.effects)
-    found = Replay(ModelTree(), unsure | {parent_of(path) for path in unsure})
     talk = timeline.part(conversations)
+    times = CLOCKS_SET_WRONG not in timeline.asked.kinds
+    found = Replay(ModelTree(), talk, times, unsure | {parent_of(path) for path in unsure})
     told: dict[str, int] = {}
     for txn in truth.committed:
         request = talk.transactions.get(txn.zxid)
-        for kind, words in _judged(txn, request, found, timeline):
+        for kind, words in _judged(txn, request, found):
             told[kind] = told.get(kind, 0) + 1
             if told[kind] <= MOST:
-                found.broken.append(_anomaly(timeline, kind, words, txn, request))
+                found.broken.append(_anomaly(timeline, kind, words, txn, request, found))
     return found
 
 
@@ -133,20 +137,18 @@ def check_server_rules(timeline: Timeline) -> CheckResult | None:
         result.unjudged.append(
             f"{counted(len(talk.mistaken), 'answer')} to an earlier request of the same number, "
             f"which a client counted anew on another connection: the first to {asked(first)} of "
-            f"c{first.client}"
+            f"{talk.who(first.client)}"
         )
     for request in talk.missing[:MOST]:
         words = (
-            f"c{request.client} was told that {asked(request)} was done, and no server has it in "
-            "its log"
+            f"{talk.who(request.client)} was told that {asked(request)} was done, and no server has "
+            "it in its log"
         )
-        result.anomalies.append(anomaly_of_request(LOST_TRANSACTION, words, request))
+        result.anomalies.append(anomaly_of_request(LOST_TRANSACTION, words, request, talk))
     return result
 
 
-def _judged(
-    txn: Txn, request: Request | None, found: Replay, timeline: Timeline
-) -> Iterator[tuple[str, str]]:
+def _judged(txn: Txn, request: Request | None, found: Replay) -> Iterator[tuple[str, str]]:
     """What is wrong with a transaction: kind and words. It is applied to the tree."""
     tree = found.tree
     ended = tree.ended.get(txn.session)
@@ -157,8 +159,7 @@ def _judged(
     )
     must = None
     if request is not None and not unsure:
-        talk = timeline.part(conversations)
-        must = expected(tree, parts, talk.identities_of(request))
+        must = expected(tree, parts, found.talk.identities_of(request))
     broken = tree.apply(txn)
     if unsure:
         return
@@ -173,20 +174,21 @@ def _judged(
     wrong = []
     if request is not None and must is not None:
         found.writes += 1
-        wrong = list(_against_request(txn, request, must, timeline, tree))
+        wrong = list(_against_request(txn, request, must, found))
         yield from wrong
     if not wrong:
         yield from (("illegal-change", f"{words} (0x{txn.zxid:x})") for words in broken)
 
 
 def _against_request(
-    txn: Txn, request: Request, must: Expected, timeline: Timeline, tree: ModelTree
+    txn: Txn, request: Request, must: Expected, found: Replay
 ) -> Iterator[tuple[str, str]]:
     """Where a transaction, or its answer, is not what the request must lead to."""
     outcome = _outcome(txn, request)
     if outcome is None:
         return
     error, number = outcome
+    who = found.talk.who(request.client)
     part = (request.parts or [request])[number]
     if error in DECIDED and (error, number) != (must.error, must.part):
         kind = "illegal-change" if error == OK else "wrong-answer"
@@ -197,15 +199,15 @@ def _against_request(
             else "must be done"
         )
         got = f"got {ERRORS[error]}{_of_part(request, number, part)}" if error else "was done"
-        yield kind, f"{asked(request)} of c{request.client} {got}, and {it_must}"
+        yield kind, f"{asked(request)} of {who} {got}, and {it_must}"
         return
     told = request.error
     if request.answered is not None and told != error and txn.name != "multi":
-        words = f"{asked(request)} of c{request.client} was answered with {_name(told)}"
+        words = f"{asked(request)} of {who} was answered with {_name(told)}"
         yield "wrong-answer", f"{words}, and got {_name(error)} in the servers' logs"
         return
     if error == OK:
-        yield from _against_change(txn, request, must, timeline, tree)
+        yield from _against_change(txn, request, must, found)
 
 
 def _outcome(txn: Txn, request: Request) -> tuple[int, int] | None:
@@ -224,40 +226,33 @@ def _outcome(txn: Txn, request: Request) -> tuple[int, int] | None:
 
 
 def _against_change(
-    txn: Txn, request: Request, must: Expected, timeline: Timeline, tree: ModelTree
+    txn: Txn, request: Request, must: Expected, found: Replay
 ) -> Iterator[tuple[str, str]]:
     """Where a change that had to be done is not the one asked for, or is answered wrongly."""
-    parts = request.parts or [request]
+    parts, who = request.parts or [request], found.talk.who(request.client)
     for number, (part, effect) in enumerate(zip(parts, txn.effects, strict=False)):
         path = must.made.get(number, part.path)
         if effect.path != path:
             yield (
                 "illegal-change",
-                f"{asked(part)} of c{request.client} made {effect.path}, and must make {path}",
+                f"{asked(part)} of {who} made {effect.path}, and must make {path}",
             )
         elif part.data is not None and sum_of(effect.data) != part.data:
             yield (
                 "illegal-change",
-                f"{asked(part)} of c{request.client}: other data were stored than sent",
+                f"{asked(part)} of {who}: other data were stored than sent",
             )
         if part.made and part.made != effect.path:
             yield (
                 "wrong-answer",
-                f"c{request.client} was told that it made {part.made}, and it is {effect.path}",
+                f"{who} was told that it made {part.made}, and it is {effect.path}",
             )
     if request.answered is None:
         return
     if request.stat is not None and txn.path is not None:
-        view = tree.view(txn.path, txn.zxid)
-        if view is not None and (
-            words := differing(request.stat, view.stat, times=sure_times(timeline))
-        ):
-            yield "wrong-answer", f"{asked(request)} of c{request.client} was told {words}"
-
-
-def sure_times(timeline: Timeline) -> bool:
-    """Whether the times in logs are those that servers put into a Stat."""
-    return CLOCKS_SET_WRONG not in timeline.asked.kinds
+        view = found.tree.view(txn.path, txn.zxid)
+        if view is not None and (words := differing(request.stat, view.stat, times=found.times)):
+            yield "wrong-answer", f"{asked(request)} of {who} was told {words}"
 
 
 def differing(told: tuple[int, ...], right: StatFields, *, times: bool) -> str:
@@ -289,23 +284,23 @@ def _who(txn: Txn) -> str:
     return f"session {session_hex(txn.session)}"
 
 
-def anomaly_of_request(kind: Kind, words: str, request: Request) -> Anomaly:
+def anomaly_of_request(kind: Kind, words: str, request: Request, talk: Conversations) -> Anomaly:
     """An anomaly of one request, from when it was sent to its answer."""
     return Anomaly(
         kind=kind.name,
         description=words,
-        clients=[request.client],
+        clients=talk.named(request.client),
         start=request.sent,
         end=request.sent if request.answered is None else request.answered,
     )
 
 
 def _anomaly(
-    timeline: Timeline, kind: str, words: str, txn: Txn, request: Request | None
+    timeline: Timeline, kind: str, words: str, txn: Txn, request: Request | None, found: Replay
 ) -> Anomaly:
     start = timeline.history.start
     if timeline.clock is not None:
         start = timeline.clock.monotonic(txn.time_ms)
     when = f"{words}, at {at(timeline.history, start)}"
-    clients = [] if request is None else [request.client]
+    clients = [] if request is None else found.talk.named(request.client)
     return Anomaly(kind=kind, description=when, clients=clients, start=start, end=start)

@@ -213,13 +213,14 @@ def _resumed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
     for shake in talk.handshakes.values():
         if not shake.asked or shake.session != shake.asked:
             continue
-        who = f"session {session_hex(shake.session)} was resumed by c{shake.client} at {shake.node}"
+        by = talk.who(shake.client)
+        who = f"session {session_hex(shake.session)} was resumed by {by} at {shake.node}"
         if shake.proved is False:
-            yield _of_handshake(UNPROVEN_SESSION, f"{who} with a wrong password", shake)
+            yield _of_handshake(UNPROVEN_SESSION, f"{who} with a wrong password", shake, talk)
         ended = ends.get(session_hex(shake.session))
         if ended is not None and shake.sent > ended + SLACK_NS:
             since = (shake.sent - ended) / 1e9
-            yield _of_handshake(REVIVED_SESSION, f"{who} {since:.2f} s after its end", shake)
+            yield _of_handshake(REVIVED_SESSION, f"{who} {since:.2f} s after its end", shake, talk)
 
 
 def _ends(logs: Logs) -> Mapping[str, int]:
@@ -249,12 +250,11 @@ def _moved(talk: Conversations) -> Iterator[Anomaly]:
             continue
         for shake in shakes[own.session]:
             if shake.sent > own.answered and request.sent > (shake.answered or shake.sent):
-                yield anomaly_of_request(
-                    MOVED_SESSION,
-                    f"{asked(request)} of c{request.client} was carried out at {own.node}, although"
-                    f" session {session_hex(own.session)} had moved to {shake.node} before",
-                    request,
+                words = (
+                    f"{asked(request)} of {talk.who(request.client)} was carried out at {own.node}"
+                    f", although session {session_hex(own.session)} had moved to {shake.node}"
                 )
+                yield anomaly_of_request(MOVED_SESSION, words, request, talk)
                 break
 
 
@@ -262,10 +262,14 @@ def _succeeded(request: Request) -> bool:
     return request.error == 0 and not any(part.error for part in request.parts)
 
 
-def _of_handshake(kind: Kind, words: str, shake: Handshake) -> Anomaly:
+def _of_handshake(kind: Kind, words: str, shake: Handshake, talk: Conversations) -> Anomaly:
     end = shake.sent if shake.answered is None else shake.answered
     return Anomaly(
-        kind=kind.name, description=words, clients=[shake.client], start=shake.sent, end=end
+        kind=kind.name,
+        description=words,
+        clients=talk.named(shake.client),
+        start=shake.sent,
+        end=end,
     )
 
 

@@ -249,7 +249,11 @@ def _unknown_to_history(
     history: History, truth: ServerTruth, clock: WallClock | None
 ) -> Iterator[str]:
     """Sessions that changed something by the logs are in the history, as clients' or faults'."""
-    known = {*history.clients_of_sessions(), *_sessions_of_faults(history)}
+    known = {
+        *history.clients_of_sessions(),
+        *_sessions_of_faults(history),
+        *_sessions_of_probes(history),
+    }
     deaths = sorted(op.time for op in history.events("session", "exited"))
     lives = truth.sessions()
     told = set()
@@ -264,6 +268,12 @@ def _unknown_to_history(
             continue
         yield f"session {session} made changes by the servers' logs, but is not in the history"
         return
+
+
+def _sessions_of_probes(history: History) -> Iterator[str]:
+    """The sessions in which the harness itself asked a server what it must refuse."""
+    for op in history.events("control", "walk"):
+        yield from op.value.get("probes") or ()
 
 
 def _sessions_of_faults(history: History) -> Iterator[str]:

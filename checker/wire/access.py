@@ -15,6 +15,8 @@ Identity = tuple[str, str]
 _KNOWN = frozenset({"world", "digest"})
 """Schemes of which it can be told here whether a client is meant."""
 
+_EVERYBODY = frozenset({("world", "anyone"), ("ip", "0.0.0.0/0")})
+
 _INT = Struct(">i")
 
 
@@ -32,7 +34,7 @@ def allowed(acl: AccessList, wanted: int, identities: Sequence[Identity] | None)
     for permissions, scheme, name in acl:
         if not permissions & wanted:
             continue
-        if (scheme, name) == ("world", "anyone") or (scheme, name) in (identities or ()):
+        if (scheme, name) in (identities or ()) or (scheme, name) in _EVERYBODY:
             return True
         unsure = unsure or scheme not in _KNOWN
     return None if unsure else False

@@ -28,6 +28,7 @@ class Conversations:
     """The wire, by connection.
 
     Attributes:
+        clients: how many clients the workload has.
         handshakes: connection -> how it began.
         requests: all requests, in the order in which they were sent.
         transactions: zxid -> the request that asked for it, where that is certain.
@@ -36,6 +37,7 @@ class Conversations:
         mistaken: writes that got the answer to an earlier request of the same session and number.
     """
 
+    clients: int = 0
     handshakes: dict[Connection, Handshake] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     transactions: dict[int, Request] = field(default_factory=dict)
@@ -56,6 +58,14 @@ class Conversations:
                 found.append((scheme, name))
         return found
 
+    def who(self, client: int) -> str:
+        """A client in words; the one beyond the workload's is the harness's own."""
+        return f"c{client}" if client < self.clients else "the auditor"
+
+    def named(self, client: int) -> list[int]:
+        """A client as anomalies name it; the harness's own is none of the run's."""
+        return [client] if client < self.clients else []
+
     def session_of(self, request: Request) -> int:
         """The session on whose connection a request was sent; 0 if none was granted."""
         shake = self.handshakes.get((request.client, request.connection))
@@ -67,15 +77,18 @@ class Conversations:
         return shake.node if shake is not None else "a server"
 
 
-def match(wire: Iterable[Wire], committed: Sequence[Txn], others: Iterable[Txn]) -> Conversations:
+def match(
+    wire: Iterable[Wire], committed: Sequence[Txn], others: Iterable[Txn], clients: int
+) -> Conversations:
     """Find the requests' transactions.
 
     Args:
         wire: what passed on the links.
         committed: the ensemble's history.
         others: transactions that are in some log, but not in the history, or not surely.
+        clients: how many clients the workload has.
     """
-    found = Conversations()
+    found = Conversations(clients)
     for record in wire:
         if isinstance(record, Handshake):
             found.handshakes[record.client, record.connection] = record

@@ -26,6 +26,7 @@ _REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
 _CONNECTED = struct.Struct(">iii")  # length, protocol version, timeout
 _SESSION = struct.Struct(">iiiq")  # as above, then the session's id
 _CONNECT = struct.Struct(">iiqiq")  # length, version, last zxid seen, timeout, session's id
+_CONNECT_ALL = struct.Struct(">iiqiqi16s?")  # as above, then the password, and read-only
 _WATCH = struct.Struct(">iiqiiii")  # as a reply, then type, state, length of the path
 _OPERATION = struct.Struct(">i?i")  # the header before each part of a multi: opcode, done, error
 
@@ -233,6 +234,23 @@ def session_asked(frame: bytes) -> int:
 def session_granted(frame: bytes) -> int:
     """The id of the session in a ConnectResponse; 0 if there is no session."""
     return _SESSION.unpack_from(frame)[3] if len(frame) >= _SESSION.size else 0
+
+
+def session_password(frame: bytes) -> bytes:
+    """The session's password in a ConnectResponse."""
+    start = _SESSION.size + LENGTH_BYTES
+    return frame[start : start + 16]
+
+
+def connect_request(timeout: int, session: int = 0, password: bytes = bytes(16)) -> bytes:
+    """A ConnectRequest for a new session (0), or one to be resumed; the timeout is in ms."""
+    length = _CONNECT_ALL.size - LENGTH_BYTES
+    return _CONNECT_ALL.pack(length, 0, 0, timeout, session, 16, password, False)
+
+
+def request(number: int, opcode: int, body: bytes = b"") -> bytes:
+    """A request, with its number (xid)."""
+    return _REQUEST.pack(8 + len(body), number, opcode) + body
 
 
 def asks_for(kind: str, frame: bytes) -> bool:

@@ -54,6 +54,7 @@ def workload_run(
         time_limit=time_limit,
         cleanup=workload.cleanup,
         fencing=fencing,
+        probing=workload.plain,
         watches_left=workload.plain,
         test=test,
     )
