@@ -141,8 +141,8 @@ def check_server_rules(timeline: Timeline) -> CheckResult | None:
         )
     for request in talk.missing[:MOST]:
         words = (
-            f"{talk.who(request.client)} was told that {asked(request)} was done, and no server has "
-            "it in its log"
+            f"{talk.who(request.client)} was told that {asked(request)} was done, and no server "
+            "has it in its log"
         )
         result.anomalies.append(anomaly_of_request(LOST_TRANSACTION, words, request, talk))
     return result

@@ -189,8 +189,8 @@ def test_a_run_that_is_told_to_stop_walks_no_server(simulate):
 class WithoutAuditor(SimLinks):
     """The links of the workload's clients alone."""
 
-    def __init__(self, simulator, network, servers, clients):
-        super().__init__(simulator, network, servers, clients - 1)
+    def __init__(self, simulator, network, servers, clients, **given):
+        super().__init__(simulator, network, servers, clients - 1, **given)
 
     def address(self, _client, node):
         return self._servers[node]
