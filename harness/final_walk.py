@@ -35,6 +35,10 @@ PATIENCE_S = 1.0
 MOMENT_S = 0.2
 """How long a walk waits before it looks again whether it is to end."""
 
+OVERSLEPT = 1.75
+"""After how many of its timeouts without a sign of life a session must be over, and a second more:
+a server's clock ticks at least twice in the shortest timeout that it grants."""
+
 Address = tuple[str, int]
 Walk = Callable[[Address, float, Callable[[], bool], Address | None], dict[str, Any]]
 """``walk_server``, or the same in another process of a simulated world."""
@@ -136,11 +140,15 @@ def _probe(
         ValueError: what came is no answer.
     """
     timeout = round(session_timeout * 1000)
-    with Conversation(address) as first:
+    with Conversation(address) as first, Conversation(address) as sleeper:
         first.greet(timeout)
         sessions.append(session_hex(first.session))
         root = f"/audit-{first.session & 0xFFFF_FFFF_FFFF_FFFF:x}"
         first.ask(probes.all_of(root))
+        sleeper.greet(timeout)
+        sessions.append(session_hex(sleeper.session))
+        sleeper.ask(probes.of_a_session_that_sleeps(root))
+        asleep = time.monotonic()
         with Conversation(address) as thief:
             thief.greet(timeout, first.session, bytes(16))
         with Conversation(elsewhere) as second:
@@ -149,6 +157,13 @@ def _probe(
             second.ask(probes.of_a_connection_that_follows(root, first.zxid))
             first.ask([probes.set_data(root)], within=MOMENT_S)
             second.ask([(probes.CLOSE, b"")])
+        over = asleep + sleeper.timeout * OVERSLEPT / 1000 + PATIENCE_S + MOMENT_S
+        time.sleep(max(0.0, over - time.monotonic()))
+        with Conversation(elsewhere) as again:
+            again.greet(timeout, sleeper.session, sleeper.password)
+            again.sent = sleeper.sent
+            again.ask(probes.of_a_session_that_sleeps(root))
+        sleeper.ask(probes.of_a_session_that_sleeps(root), within=MOMENT_S)
     with Conversation(address) as last:
         last.greet(timeout)
         sessions.append(session_hex(last.session))
@@ -161,6 +176,7 @@ class Conversation:
     Attributes:
         session: its id; 0 if none was granted.
         password: of the session.
+        timeout: that was granted, in ms.
         sent: the number of the last request.
         zxid: the highest that an answer showed.
     """
@@ -168,6 +184,7 @@ class Conversation:
     def __init__(self, address: Address) -> None:
         self.session = 0
         self.password = b""
+        self.timeout = 0
         self.sent = 0
         self.zxid = 0
         self._socket = socket.create_connection(address, LONGEST_S)
@@ -186,7 +203,8 @@ class Conversation:
         frame = self._next(time.monotonic() + LONGEST_S)
         if frame is None:
             raise ValueError("it neither granted nor refused a session")
-        if session_timeout(frame) > 0:
+        self.timeout = session_timeout(frame)
+        if self.timeout > 0:
             self.session, self.password = session_granted(frame), session_password(frame)
 
     def ask(self, requests: Sequence[probes.Asked], within: float = LONGEST_S) -> None:

@@ -198,9 +198,14 @@ def of_a_connection_that_follows(root: str, seen: int) -> list[Asked]:
     ]
 
 
+def of_a_session_that_sleeps(root: str) -> list[Asked]:
+    """What a session asks before it is silent until it must be over, and again after that."""
+    return [create(f"{root}/z", _EPHEMERAL)]
+
+
 def of_the_end(root: str) -> list[Asked]:
     """What another session asks when the first is over: its ephemerals, and nothing shall stay."""
-    below = ("later", "last", "w", "n", "a/b/c", "a/b", "a", "shared", "locked", "m", "e")
+    below = ("later", "last", "w", "n", "a/b/c", "a/b", "a", "shared", "locked", "m", "e", "z")
     numbers = [f"s-{number:010d}" for number in range(2, 8)]
     return [
         _get(f"{root}/e", opcode=EXISTS),

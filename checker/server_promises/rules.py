@@ -16,8 +16,9 @@ others the transaction alone must fit the tree. This holds whatever the workload
     A session ended, and its znodes stayed; or it made a change after its end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
@@ -49,6 +50,12 @@ WRONG_ANSWER = Kind(
     explains=ANYTHING,
 )
 
+LAG_NS = 2_000_000_000
+"""After what time a transaction of which no answer is known was surely carried out (ns)."""
+
+SLACK_NS = 100_000_000
+"""How much later than a server answers its leader may carry a transaction out (ns)."""
+
 MOST = 1000
 """How many anomalies of a kind are told; more of the same say nothing new."""
 
@@ -61,6 +68,7 @@ class Replay:
         tree: after all of them, with its past.
         talk: what passed on the links.
         times: whether the times in logs are those that servers put into a Stat.
+        clock: when a transaction was proposed, on the run's clock (ns).
         contested: znodes of which it is not sure what happened to them; they are not judged.
         broken: what breaks a rule.
         writes: how many requests were compared with their transactions.
@@ -69,6 +77,7 @@ class Replay:
     tree: ModelTree
     talk: Conversations
     times: bool
+    clock: Callable[[Txn], int]
     contested: frozenset[str]
     broken: list[Anomaly] = field(default_factory=list)
     writes: int = 0
@@ -100,7 +109,8 @@ def replay(timeline: Timeline) -> Replay | None:
     unsure = touched(txn for each in (*truth.uncertain, *truth.forked) for txn in each.effects)
     talk = timeline.part(conversations)
     times = CLOCKS_SET_WRONG not in timeline.asked.kinds
-    found = Replay(ModelTree(), talk, times, unsure | {parent_of(path) for path in unsure})
+    contested = unsure | {parent_of(path) for path in unsure}
+    found = Replay(ModelTree(), talk, times, partial(_proposed, timeline), contested)
     told: dict[str, int] = {}
     for txn in truth.committed:
         request = talk.transactions.get(txn.zxid)
@@ -159,8 +169,9 @@ def _judged(txn: Txn, request: Request | None, found: Replay) -> Iterator[tuple[
     )
     must = None
     if request is not None and not unsure:
-        must = expected(tree, parts, found.talk.identities_of(request))
+        must = expected(tree, parts, found.talk.identities_of(request), request.sent)
     broken = tree.apply(txn)
+    _settle(txn, request, found)
     if unsure:
         return
     if txn.name == "closeSession":
@@ -178,6 +189,17 @@ def _judged(txn: Txn, request: Request | None, found: Replay) -> Iterator[tuple[
         yield from wrong
     if not wrong:
         yield from (("illegal-change", f"{words} (0x{txn.zxid:x})") for words in broken)
+
+
+def _settle(txn: Txn, request: Request | None, found: Replay) -> None:
+    """Say of a transaction that it was carried out before later requests came, if that is sure."""
+    paths = touched(txn.effects)
+    logged = found.clock(txn)
+    sent = done = logged + LAG_NS
+    if request is not None:
+        sent = request.sent
+        done = done if request.answered is None else request.answered + SLACK_NS
+    found.tree.settle(paths | {parent_of(path) for path in paths}, min(sent, logged), done)
 
 
 def _against_request(
@@ -295,12 +317,16 @@ def anomaly_of_request(kind: Kind, words: str, request: Request, talk: Conversat
     )
 
 
+def _proposed(timeline: Timeline, txn: Txn) -> int:
+    if timeline.clock is None:
+        return timeline.history.start
+    return timeline.clock.monotonic(txn.time_ms)
+
+
 def _anomaly(
     timeline: Timeline, kind: str, words: str, txn: Txn, request: Request | None, found: Replay
 ) -> Anomaly:
-    start = timeline.history.start
-    if timeline.clock is not None:
-        start = timeline.clock.monotonic(txn.time_ms)
+    start = found.clock(txn)
     when = f"{words}, at {at(timeline.history, start)}"
     clients = [] if request is None else found.talk.named(request.client)
     return Anomaly(kind=kind, description=when, clients=clients, start=start, end=start)

@@ -17,10 +17,11 @@ way of the servers meanwhile, and no new leader began: each gives every session 
     A session was resumed after its end.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
@@ -186,25 +187,40 @@ def _expiry(
                     session,
                 )
                 return
-    over = history.end if ended is None else ended
-    if ended is not None and not life.expired:
-        return  # its client closed it
-    last = bisect_right(heard.signs, over - 1) - 1
-    timeouts = [timeout for _, timeout in heard.proofs]
-    if last < 0 or not timeouts:
+    yield from _late(session, ended, life, heard, troubled, timeline)
+
+
+def _late(
+    session: str,
+    ended: int | None,
+    life: SessionLife,
+    heard: _Heard,
+    troubled: Sequence[Span],
+    timeline: Timeline,
+) -> Iterator[Anomaly]:
+    """The first silence that a session outlived although it was too long."""
+    history, tick = timeline.history, timeline.tick_ms * 1_000_000
+    longest = max((timeout for _, timeout in heard.proofs), default=None)
+    if longest is None:
         return
-    sign, allowed = heard.signs[last], max(timeouts) * 1_000_000 + 3 * tick // 2 + LATE_NS
-    if over - sign > allowed and _quiet(troubled, sign - tick, sign + allowed):
-        until = "still lived" if ended is None else "was ended only"
-        yield _of_session(
-            LATE_EXPIRY,
-            f"session {session}, with a timeout of {max(timeouts)} ms, {until} at "
-            f"{at(history, over)}, {(over - sign) / 1e9:.2f} s after the last that servers can "
-            "have heard of it",
-            (sign, over),
-            history,
-            session,
-        )
+    allowed = longest * 1_000_000 + 3 * tick // 2 + LATE_NS
+    over = history.end if ended is None else ended
+    signs = [each for each in heard.signs if each < over]
+    if ended is None or life.expired:  # else its client ended it, which is the last sign
+        signs.append(over)
+    for sign, following in pairwise(signs):
+        if following - sign > allowed and _quiet(troubled, sign - tick, sign + allowed):
+            until = "was ended only" if following == ended else "still lived"
+            yield _of_session(
+                LATE_EXPIRY,
+                f"session {session}, with a timeout of {longest} ms, {until} at "
+                f"{at(history, following)}, {(following - sign) / 1e9:.2f} s after the last that "
+                "servers can have heard of it",
+                (sign, following),
+                history,
+                session,
+            )
+            return
 
 
 def _resumed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:

@@ -6,7 +6,7 @@ whether a transaction may follow the ones before it.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from zlib import crc32
 
@@ -15,6 +15,9 @@ from rumpus.checker.wire.records import StatFields, sum_of
 
 OWN = "/zookeeper"
 """Servers change what is below by themselves, without transactions."""
+
+
+_FOR_EVER = 1 << 62
 
 
 class View(NamedTuple):
@@ -27,7 +30,12 @@ class View(NamedTuple):
 
 
 class Node:
-    """A znode as it is now; ``creations`` counts the children ever made, as servers store it."""
+    """A znode as it is now.
+
+    ``creations`` counts the children ever made, as servers store it. ``former`` is its access
+    control list before the last change of that, and until when (ns) a leader may still go by it:
+    ``PrepRequestProcessor`` does while any change of the znode is under way.
+    """
 
     __slots__ = (
         "acl",
@@ -37,6 +45,7 @@ class Node:
         "ctime",
         "czxid",
         "data",
+        "former",
         "mtime",
         "mzxid",
         "names",
@@ -54,6 +63,7 @@ class Node:
         self.owner = owner
         self.data = data
         self.acl = acl
+        self.former: tuple[AccessList, int] | None = None
         self.children = self.names = 0
 
     def view(self) -> View:
@@ -133,6 +143,23 @@ class ModelTree:
             self.ended.setdefault(txn.session, txn.zxid)
         return broken
 
+    def settle(self, paths: Iterable[str], sent: int, done: int) -> None:
+        """Note until when leaders may have gone by the former lists of znodes.
+
+        Args:
+            paths: znodes that a change touched, or whose children it did.
+            sent: when the change was asked for (ns).
+            done: when it was surely carried out.
+        """
+        for path in paths:
+            node = self.nodes.get(path)
+            if node is not None and node.former is not None:
+                acl, until = node.former
+                if until == _FOR_EVER:
+                    node.former = (acl, done)
+                elif sent <= until:
+                    node.former = (acl, max(until, done))
+
     def _apply(self, txn: Txn) -> str:
         """Apply one effect; returns what forbids it, or nothing."""
         path = txn.path or "/"
@@ -201,6 +228,7 @@ class ModelTree:
         version = txn.version or 0
         self._changed.add(path)
         if txn.name == "setACL":
+            node.former = (node.acl, _FOR_EVER)
             before, node.aversion, node.acl = node.aversion, version, txn.acl or ()
         else:
             before, node.version, node.data = node.version, version, sum_of(txn.data)

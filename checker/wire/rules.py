@@ -63,6 +63,7 @@ class _Slot:
     creations: int = 0
     ephemeral: bool = False
     acl: AccessList | None = None
+    former: tuple[AccessList, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class _Undecided(Exception):  # noqa: N818 - no error, but the end of a search
 
 
 def expected(
-    tree: ModelTree, parts: Sequence[Part], identities: Sequence[Identity] | None = ()
+    tree: ModelTree, parts: Sequence[Part], identities: Sequence[Identity] | None, sent: int
 ) -> Expected | None:
     """What ZooKeeper must answer to a write, in a tree; None if the tree alone does not tell.
 
@@ -93,8 +94,9 @@ def expected(
         tree: after all transactions before.
         parts: those of a multi, or the one request.
         identities: whom the client has proved to be; None: not known.
+        sent: when it was asked for (ns).
     """
-    trial = _Trial(tree, identities)
+    trial = _Trial(tree, identities, sent)
     made: dict[int, str] = {}
     for number, part in enumerate(parts):
         rule = _RULES.get(part.name)
@@ -124,8 +126,9 @@ def _plain(path: str) -> bool:
 class _Trial:
     """The tree with what earlier parts of a multi would change."""
 
-    def __init__(self, tree: ModelTree, identities: Sequence[Identity] | None) -> None:
+    def __init__(self, tree: ModelTree, identities: Sequence[Identity] | None, sent: int) -> None:
         self._tree = tree
+        self._sent = sent
         self._identities = identities
         self._slots: dict[str, _Slot | None] = {}
 
@@ -143,6 +146,7 @@ class _Trial:
                     node.creations,
                     bool(node.owner),
                     node.acl,
+                    node.former,
                 )
             )
         return self._slots[path]
@@ -156,6 +160,9 @@ class _Trial:
         answer = None
         if slot.acl is not None:
             answer = allowed(slot.acl, permission, self._identities)
+            if slot.former is not None and self._sent <= slot.former[1]:
+                formerly = allowed(slot.former[0], permission, self._identities)
+                answer = answer if answer == formerly else None
         if answer is None:
             raise _Undecided
         return answer

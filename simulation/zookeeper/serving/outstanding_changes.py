@@ -23,9 +23,12 @@ class Change(Persisted):
         data: as in ``Persisted``.
         acl: as stored.
         stat: as ``persisted_stat`` returns it.
+
+    Attributes:
+        next_acl: the list that it has once this is applied, where that is another one.
     """
 
-    __slots__ = ("child_count", "digest", "exists", "zxid")
+    __slots__ = ("child_count", "digest", "exists", "next_acl", "zxid")
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class Change(Persisted):
         self.exists = True
         self.digest = digest_before
         self.child_count = child_count
+        self.next_acl: Acl | None = None
 
 
 Record = Znode | Change
@@ -63,6 +67,7 @@ class OutstandingChanges:
         """Digest of the tree with all changes."""
         self._latest: dict[str, Change] = {}
         self._done: deque[tuple[int, list[tuple[str, Change | None]]]] = deque()
+        self._applied = 0
         self._zxid = 0
         self._undoable = False
         self._digest_before = self.digest
@@ -101,6 +106,7 @@ class OutstandingChanges:
         Those of the last ``KEPT`` transactions stay, as a cache: they are equal to the tree, and
         nodes that change often, such as parents, need not be copied each time.
         """
+        self._applied = zxid
         done = self._done
         latest = self._latest
         while len(done) > KEPT and done[0][0] <= zxid:
@@ -115,6 +121,8 @@ class OutstandingChanges:
         change = self._latest.get(path if path != "/" else "")
         if change is None:
             return self._nodes.get(path)
+        if change.next_acl is not None and change.zxid <= self._applied:
+            change.acl, change.next_acl = change.next_acl, None
         return change if change.exists else None
 
     def ephemerals_of(self, session: int) -> dict[str, None]:
@@ -173,9 +181,13 @@ class OutstandingChanges:
         self._update_digest(path, change)
 
     def set_acl(self, path: str, node: Record, acl: Acl, aversion: int) -> None:
-        """Set the ACL of a node."""
+        """Set the ACL of a node.
+
+        As in 3.8.0 (``PrepRequestProcessor``), later requests are validated against the former
+        list, as long as a change of the node is outstanding.
+        """
         change = self._touch(path, node)
-        change.acl = acl
+        change.next_acl = acl
         change.aversion = aversion
         self._update_digest(path, change)
 
@@ -194,6 +206,8 @@ class OutstandingChanges:
             digest_before = digest(path if path != "/" else "", record)
         stat = persisted_stat(record)
         change = Change(zxid, digest_before, record.child_count, record.data, record.acl, *stat)
+        if isinstance(record, Change):
+            change.next_acl = record.next_acl
         self._note(path, change)
         return change
 
