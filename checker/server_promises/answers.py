@@ -4,10 +4,12 @@ A server applies transactions in the order of their zxids, and a reply's header 
 that it had applied when it read. So the committed transactions up to there decide the answer, to
 the last field of a Stat, whichever server it was and however far behind
 (`checker.wire.model_tree`).
-Staleness is no anomaly here; a server that lacks a change is, and one that invents something.
+Staleness is no anomaly here; a server that lacks a change is, and one that invents something. But
+on one connection nothing goes back: not behind what an answer has shown, nor behind what the client
+said that it had seen when it connected.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rumpus.checker.check import check
 from rumpus.checker.server_promises.rules import (
@@ -21,11 +23,11 @@ from rumpus.checker.server_promises.rules import (
     replay,
 )
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.verdict import Anomaly, CheckResult
 from rumpus.checker.wire.access import ADMIN, READ, allowed, sums
 from rumpus.checker.wire.matching import Conversations
 from rumpus.checker.wire.model_tree import ModelTree, View, is_servers_own, parent_of
-from rumpus.checker.wire.records import Part, Request, sum_of_names
+from rumpus.checker.wire.records import Handshake, Part, Request, sum_of_names
 from rumpus.checker.wire.rules import NO_AUTH, NO_NODE
 
 
@@ -40,6 +42,7 @@ def check_server_answers(timeline: Timeline) -> CheckResult | None:
         return None
     talk = timeline.part(conversations)
     result = CheckResult(name="server answers")
+    result.anomalies += _going_back(timeline, talk)
     reads = 0
     for request in talk.requests:
         if request.answered is None or request.error is None:
@@ -59,6 +62,26 @@ def check_server_answers(timeline: Timeline) -> CheckResult | None:
                 result.anomalies.append(anomaly_of_request(WRONG_ANSWER, words, request, talk))
     result.stats = {"reads": reads}
     return result
+
+
+def _going_back(timeline: Timeline, talk: Conversations) -> Iterator[Anomaly]:
+    """Answers that show less than their connection had been shown before."""
+    shown: dict[tuple[int, int], int] = {}
+    for record in timeline.wire:
+        connection = (record.client, record.connection)
+        if isinstance(record, Handshake):
+            if record.session:
+                shown[connection] = max(record.seen, shown.get(connection, 0))
+        elif isinstance(record, Request) and record.answered is not None and record.zxid > 0:
+            before = shown.get(connection, 0)
+            if record.zxid < before:
+                words = (
+                    f"{talk.node_of(record)} answered {asked(record)} of "
+                    f"{talk.who(record.client)} at 0x{record.zxid:x}, and the client had seen "
+                    f"0x{before:x}"
+                )
+                yield anomaly_of_request(WRONG_ANSWER, words, record, talk)
+            shown[connection] = max(before, record.zxid)
 
 
 def _unsure(path: str, found: Replay) -> bool:

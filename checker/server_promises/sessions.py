@@ -10,7 +10,7 @@ way of the servers meanwhile, and no new leader began: each gives every session 
 ``early-expiry``, ``late-expiry``
     A session ended before its timeout, or lived on after it.
 ``unproven-session``
-    A session was resumed with a wrong password.
+    A session was resumed with a wrong password, or granted to two clients.
 ``moved-session``
     A server carried out a write of a session that had moved to another connection.
 ``revived-session``
@@ -26,7 +26,12 @@ from itertools import pairwise
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
 from rumpus.checker.history import History, session_hex
-from rumpus.checker.server_promises.rules import anomaly_of_request, asked, conversations
+from rumpus.checker.server_promises.rules import (
+    anomaly_of_request,
+    asked,
+    conversations,
+    incomplete,
+)
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.calm import Span
 from rumpus.checker.timeline.timeline import Logs, Timeline
@@ -49,7 +54,7 @@ LATE_EXPIRY = Kind(
 )
 UNPROVEN_SESSION = Kind(
     "unproven-session",
-    "a session was resumed with a wrong password",
+    "a server gave a session to a client that had not proved that it is its own",
     about="servers",
     explains=OF_TWO_OWNERS,
 )
@@ -95,6 +100,7 @@ def check_server_sessions(timeline: Timeline) -> CheckResult | None:
     result = CheckResult(name="server sessions")
     result.anomalies += _resumed(talk, timeline)
     result.anomalies += _moved(talk)
+    result.anomalies += _unclosed(talk, timeline)
     expiries = 0
     if timeline.logs is not None:
         heard = _heard(talk)
@@ -111,7 +117,7 @@ def check_server_sessions(timeline: Timeline) -> CheckResult | None:
 
 
 def troubles(timeline: Timeline) -> list[Span]:
-    """When something was in the way of the servers, or a new leader began, in order."""
+    """When something was in the way of the servers, in order."""
     spans = [
         (window.begun, timeline.end_of(window))
         for window in timeline.faults
@@ -119,12 +125,15 @@ def troubles(timeline: Timeline) -> list[Span]:
     ]
     spans += timeline.leaderless
     spans += [(window.start, window.end) for window in timeline.host if window.late]
-    if timeline.logs is not None:
-        truth, clock = timeline.logs
-        for epoch in truth.epochs().values():
-            began = clock.monotonic(epoch.first_ms)
-            spans.append((began, began))
     return sorted(spans)
+
+
+def _leaders(timeline: Timeline) -> list[int]:
+    """When each leader had begun to lead, at the latest."""
+    if timeline.logs is None:
+        return []
+    truth, clock = timeline.logs
+    return [clock.monotonic(epoch.first_ms) for epoch in truth.epochs().values()]
 
 
 def _quiet(spans: Sequence[Span], since: int, until: int) -> bool:
@@ -176,7 +185,10 @@ def _expiry(
         if last >= 0:
             proof, timeout = heard.proofs[last]
             lived = ended - proof
-            if lived < timeout * 1_000_000 - SLACK_NS and _quiet(troubled, proof, ended):
+            led = timeline.part(_leaders)
+            same = not any(proof <= begun <= ended for begun in led)
+            early = lived < timeout * 1_000_000 - SLACK_NS
+            if early and same and _quiet(troubled, proof, ended):
                 yield _of_session(
                     EARLY_EXPIRY,
                     f"session {session}, with a timeout of {timeout} ms, was ended at "
@@ -198,7 +210,10 @@ def _late(
     troubled: Sequence[Span],
     timeline: Timeline,
 ) -> Iterator[Anomaly]:
-    """The first silence that a session outlived although it was too long."""
+    """The first silence that a session outlived although it was too long.
+
+    A new leader gives a session its whole timeout, from when it begins to lead.
+    """
     history, tick = timeline.history, timeline.tick_ms * 1_000_000
     longest = max((timeout for _, timeout in heard.proofs), default=None)
     if longest is None:
@@ -209,7 +224,10 @@ def _late(
     if ended is None or life.expired:  # else its client ended it, which is the last sign
         signs.append(over)
     for sign, following in pairwise(signs):
-        if following - sign > allowed and _quiet(troubled, sign - tick, sign + allowed):
+        led = [begun for begun in timeline.part(_leaders) if sign < begun < following]
+        since = max([sign, *led])
+        calm = since if led else since - tick
+        if following - since > allowed and _quiet(troubled, calm, since + allowed):
             until = "was ended only" if following == ended else "still lived"
             yield _of_session(
                 LATE_EXPIRY,
@@ -226,7 +244,14 @@ def _late(
 def _resumed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
     """Sessions that were resumed with a wrong password, or after their end."""
     ends = {} if timeline.logs is None else _ends(timeline.logs)
-    for shake in talk.handshakes.values():
+    given: dict[int, Handshake] = {}
+    for shake in sorted(talk.handshakes.values(), key=lambda each: each.sent):
+        if shake.session and not shake.asked:
+            first = given.setdefault(shake.session, shake)
+            if first is not shake:
+                who = f"{talk.who(shake.client)} got session {session_hex(shake.session)} as a new"
+                words = f"{who} one at {shake.node}, and it was {talk.who(first.client)}'s already"
+                yield _of_handshake(UNPROVEN_SESSION, words, shake, talk)
         if not shake.asked or shake.session != shake.asked:
             continue
         by = talk.who(shake.client)
@@ -272,6 +297,27 @@ def _moved(talk: Conversations) -> Iterator[Anomaly]:
                 )
                 yield anomaly_of_request(MOVED_SESSION, words, request, talk)
                 break
+
+
+def _unclosed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
+    """Sessions that were said to be closed, and are not."""
+    truth = timeline.truth
+    if truth is None or incomplete(truth):
+        return
+    closed = {txn.session: txn.zxid for txn in truth.committed if txn.name == "closeSession"}
+    unsure = {txn.session for txn in (*truth.uncertain, *truth.forked)}
+    for request in talk.requests:
+        if request.name != "close" or request.error != 0:
+            continue
+        session = talk.session_of(request)
+        if (
+            session
+            and session not in unsure
+            and closed.get(session, request.zxid + 1) > request.zxid
+        ):
+            words = f"{talk.node_of(request)} told {talk.who(request.client)} that session "
+            words += f"{session_hex(session)} was closed, and it was not"
+            yield anomaly_of_request(LATE_EXPIRY, words, request, talk)
 
 
 def _succeeded(request: Request) -> bool:
