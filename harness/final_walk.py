@@ -149,13 +149,13 @@ def _probe(
         sessions.append(session_hex(sleeper.session))
         sleeper.ask(probes.of_a_session_that_sleeps(root))
         asleep = time.monotonic()
-        with Conversation(address) as thief:
-            thief.greet(timeout, first.session, bytes(16))
         with Conversation(elsewhere) as second:
             second.greet(timeout, first.session, first.password)
             second.sent = first.sent
             second.ask(probes.of_a_connection_that_follows(root, first.zxid))
             first.ask([probes.set_data(root)], within=MOMENT_S)
+            with Conversation(address) as thief:  # a server hangs up on who had the session there
+                thief.greet(timeout, first.session, bytes(16))
             second.ask([(probes.CLOSE, b"")])
         over = asleep + sleeper.timeout * OVERSLEPT / 1000 + PATIENCE_S + MOMENT_S
         time.sleep(max(0.0, over - time.monotonic()))
