@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Self
 
 from rumpus.checker.history import session_hex
@@ -34,6 +35,9 @@ PATIENCE_S = 1.0
 
 MOMENT_S = 0.2
 """How long a walk waits before it looks again whether it is to end."""
+
+CROWD = 6
+"""How many sessions a probe opens one after the other: each must be another."""
 
 OVERSLEPT = 1.75
 """After how many of its timeouts without a sign of life a session must be over, and a second more:
@@ -149,6 +153,11 @@ def _probe(
         sessions.append(session_hex(sleeper.session))
         sleeper.ask(probes.of_a_session_that_sleeps(root))
         asleep = time.monotonic()
+        with ExitStack() as crowd:
+            for _ in range(CROWD):
+                one = crowd.enter_context(Conversation(address))
+                one.greet(timeout)
+                crowd.callback(one.ask, [(probes.CLOSE, b"")])
         with Conversation(elsewhere) as second:
             second.greet(timeout, first.session, first.password)
             second.sent = first.sent

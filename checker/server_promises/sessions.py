@@ -33,7 +33,7 @@ from rumpus.checker.server_promises.rules import (
     incomplete,
 )
 from rumpus.checker.servers.server_truth import SessionLife
-from rumpus.checker.timeline.calm import Span
+from rumpus.checker.timeline.calm import Span, longest_calm, merged
 from rumpus.checker.timeline.timeline import Logs, Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 from rumpus.checker.wire.matching import Conversations
@@ -117,7 +117,7 @@ def check_server_sessions(timeline: Timeline) -> CheckResult | None:
 
 
 def troubles(timeline: Timeline) -> list[Span]:
-    """When something was in the way of the servers, in order."""
+    """When something was in the way of the servers, in order and without overlap."""
     spans = [
         (window.begun, timeline.end_of(window))
         for window in timeline.faults
@@ -125,7 +125,7 @@ def troubles(timeline: Timeline) -> list[Span]:
     ]
     spans += timeline.leaderless
     spans += [(window.start, window.end) for window in timeline.host if window.late]
-    return sorted(spans)
+    return merged(spans)
 
 
 def _leaders(timeline: Timeline) -> list[int]:
@@ -225,13 +225,12 @@ def _late(
         signs.append(over)
     for sign, following in pairwise(signs):
         led = [begun for begun in timeline.part(_leaders) if sign < begun < following]
-        since = max([sign, *led])
-        calm = since if led else since - tick
-        if following - since > allowed and _quiet(troubled, calm, since + allowed):
-            until = "was ended only" if following == ended else "still lived"
+        since, until = longest_calm(troubled, max([sign, *led]), following)
+        if until - since > allowed:
+            lived = "was ended only" if following == ended else "still lived"
             yield _of_session(
                 LATE_EXPIRY,
-                f"session {session}, with a timeout of {longest} ms, {until} at "
+                f"session {session}, with a timeout of {longest} ms, {lived} at "
                 f"{at(history, following)}, {(following - sign) / 1e9:.2f} s after the last that "
                 "servers can have heard of it",
                 (sign, following),

@@ -88,11 +88,12 @@ def disturbances(
     for client, down in disconnected(history).items():
         spans[client] += down
     return {
-        client: _merged([*everybody, *spans.get(client, [])]) for client in range(history.clients)
+        client: merged([*everybody, *spans.get(client, [])]) for client in range(history.clients)
     }
 
 
-def _merged(spans: Sequence[Span]) -> list[Span]:
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Spans in order, those that overlap joined."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
