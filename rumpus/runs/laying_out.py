@@ -86,7 +86,7 @@ def lay_out(
         history=history,
         promises=Promises(prevents=frozenset()) if damaged else promises,
         truth=None if found.logs else files.truth,
-        wire=files.wire,
+        wire=() if found.wire else files.wire,
         clock=clock,
         leases=None if found.clock or found.logs else files.leases,
         line=record.line,
@@ -213,6 +213,7 @@ def _contradictions(
         clock=clock,
         lossy=LYING_DISK in record.nemesis or record.options.get("server_mutant") is not None,
         sessions=record.system == ZOOKEEPER,
+        wire=None if files.changed is None or files.changed else files.wire,
     )
     if said is not None:
         found.history += [
