@@ -58,6 +58,7 @@ def no_links(_addresses, _clients):
         shown=lambda _client: 0,
         unimplemented=lambda _client: False,
         recorded=lambda _client: 0,
+        sessions=False,
     )
 
 
