@@ -9,15 +9,22 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from pathlib import Path
 
 from rumpus.workloads.registry import WORKLOADS
 from tests.torture import troubled_runs
 from tests.torture.bases import bases
 from tests.torture.damaged_runs import accidents, forgeries, game, performed_again
-from tests.torture.ended_commands import COMMANDS, PYTESTS, ended_command, ended_pytest, prepared
+from tests.torture.ended_commands import (
+    COMMANDS,
+    ON_ENGINE,
+    PYTESTS,
+    ended_command,
+    ended_pytest,
+    prepared,
+)
 from tests.torture.fuzzing import fuzzed
 from tests.torture.hostile_histories import hostile_histories
 from tests.torture.table import HEAD, Row
@@ -29,24 +36,28 @@ def main() -> int:
     parser.add_argument("--families", default=",".join(WORKLOADS), help="with commas between")
     parser.add_argument("--directories", type=int, default=1000)
     parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--pairs", default="lock", help="families of which two edits are made")
+    parser.add_argument("--pairs", type=int, default=60, help="of edits, of each family")
+    parser.add_argument("--only", default="", help="names of tortures, or how they begin")
     parser.add_argument("--histories", type=int, default=5000)
     parser.add_argument("--interruptions", type=int, default=50, help="half of them on docker")
     parser.add_argument("--kills", type=int, default=20, help="half of them on docker")
     words = "of each command of many runs, and of each kind of pytest"
-    parser.add_argument("--ends", type=int, default=12, help=words)
+    parser.add_argument("--ends", type=int, default=16, help=words)
     parser.add_argument("--seed", type=int, default=0, help="of every random choice")
     parser.add_argument("--no-docker", action="store_true", help="leave out what needs an engine")
     arguments = parser.parse_args()
     place = Path(tempfile.mkdtemp(prefix="rumpus-torture-"))
     rows = []
     for name, torture in _tortures(arguments, place):
+        if not name.startswith(tuple(arguments.only.split(","))):
+            continue
         began = time.monotonic()
-        row = torture(place / name)
-        rows.append(row)
-        print(f"{time.monotonic() - began:6.0f} s  {row}", file=sys.stderr)
-        for defect in row.defects:
-            print(f"          {defect}", file=sys.stderr)
+        found = torture(place / name)
+        for row in [found] if isinstance(found, Row) else found:
+            rows.append(row)
+            print(f"{time.monotonic() - began:6.0f} s  {row}", file=sys.stderr)
+            for defect in row.defects:
+                print(f"          {defect}", file=sys.stderr)
     print(HEAD)
     print(*rows, sep="\n")
     if any(row.defects for row in rows):
@@ -58,20 +69,21 @@ def main() -> int:
 
 def _tortures(
     arguments: argparse.Namespace, place: Path
-) -> list[tuple[str, Callable[[Path], Row]]]:
+) -> list[tuple[str, Callable[[Path], Row | Iterable[Row]]]]:
     """Name -> what is done, given a place for its files."""
     ensembles = ["sim"] if arguments.no_docker else ["sim", "docker"]
     part = len(ensembles)
-    made = bases(place / "bases", arguments.families.split(","))
+    made = cache(lambda: bases(place / "bases", arguments.families.split(",")))
+    for_ends = cache(lambda: prepared(place / "prepared"))
     seed = arguments.seed
-    found: list[tuple[str, Callable[[Path], Row]]] = [
-        ("histories", lambda to: hostile_histories(made, arguments.histories, to, seed)),
+    found: list[tuple[str, Callable[[Path], Row | Iterable[Row]]]] = [
+        ("histories", lambda to: hostile_histories(made(), arguments.histories, to, seed)),
         ("documents", lambda to: fuzzed(arguments.documents, to, seed)),
-        ("damaged", lambda to: accidents(made, arguments.directories, to, seed)),
-        ("forged", lambda to: forgeries(made, to)),
-        ("game", lambda to: game(made, to, set(arguments.pairs.split(",")))),
-        ("performed", lambda to: performed_again(made[:2], to)),
-        ("deaf", lambda _: troubled_runs.deaf(made[0].path, 0)),
+        ("damaged", lambda to: accidents(made(), arguments.directories, to, seed)),
+        ("forged", lambda to: forgeries(made(), to)),
+        ("game", lambda to: game(made(), to, arguments.pairs)),
+        ("performed", lambda to: performed_again(made()[:2], to)),
+        ("deaf", lambda _: troubled_runs.deaf(made()[0].path, 0)),
     ]
     for kind in ensembles:
         found += [
@@ -87,10 +99,9 @@ def _tortures(
             ),
             (f"full-{kind}", partial(troubled_runs.short_of_disk, kind)),
         ]
-    for_ends = prepared(place / "prepared")
     for name in COMMANDS:
-        torture = partial(ended_command, name, for_ends, arguments.ends, seed=seed)
-        found.append((f"ended-{name}", torture))
+        if not (arguments.no_docker and name in ON_ENGINE):
+            found.append((f"ended-{name}", partial(_command, name, for_ends, arguments)))
     for number, name in enumerate(PYTESTS):
         if not (arguments.no_docker and name.startswith("real")):
             torture = partial(ended_pytest, name, arguments.ends, seed=seed)
@@ -102,6 +113,12 @@ def _tortures(
             ("five", partial(troubled_runs.at_once, 5)),
         ]
     return found
+
+
+def _command(
+    name: str, made: Callable[[], Path], arguments: argparse.Namespace, place: Path
+) -> Row:
+    return ended_command(name, made(), arguments.ends, place, arguments.seed)
 
 
 if __name__ == "__main__":
