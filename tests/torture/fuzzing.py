@@ -53,6 +53,7 @@ def taken(kind: Kind, document: Any, place: Path) -> bool:
     Raises:
         Exception: the program did what it may never do.
     """
+    shutil.rmtree(place, ignore_errors=True)  # of a process that was ended
     place.mkdir(parents=True)
     try:
         return kind.follow(document, place)
@@ -61,31 +62,39 @@ def taken(kind: Kind, document: Any, place: Path) -> bool:
 
 
 def fuzzed(count: int, place: Path, seed: int = 0) -> list[Row]:
-    """Have documents read in children of limited time and memory; a row a kind."""
-    fuzzer = Fuzzer(seed)
-    rows = {name: Row("") for name in fuzzer.kinds}
+    """Have documents read in children of limited time and memory; a row a kind.
+
+    What is told of each is kept in a file. So a call that was cut off goes on where it was, if it
+    is given the same place, count and seed.
+    """
+    fuzzer, log = Fuzzer(seed), place / "told"
     place.mkdir(parents=True, exist_ok=True)
-    number = 0
-    while number < count:
-        log = place / "told"
-        log.write_text("")
+    log.touch()
+    while (number := len(told := _lines(log))) < count:
         status = _child(fuzzer, range(number, min(count, number + BATCH)), place, log)
-        told = [json.loads(line) for line in log.read_text().splitlines()]
-        for name, way, words, seconds, memory in told:
-            rows[name].count(way)
-            rows[name].take(seconds, memory)
-            if way == "defect":
-                rows[name].defect(words)
-        number += len(told)
         if status:
+            number = len(_lines(log))
             name, document = fuzzer.document(number)
             (place / f"{number}.json").write_text(json.dumps([name, document]))
-            rows[name].count("defect")
-            rows[name].defect(f"{seed}/{number}: ended the process with {status}")
-            number += 1
+            with log.open("a") as file:
+                words = f"{seed}/{number}: ended the process with {status}"
+                file.write(json.dumps([name, "defect", words, 0.0, 0.0]) + "\n")
+    rows = {name: Row("") for name in fuzzer.kinds}
+    for name, way, words, seconds, memory in told:
+        rows[name].count(way)
+        rows[name].take(seconds, memory)
+        if way == "defect":
+            rows[name].defect(words)
     for name, row in rows.items():
         _told(name, row)
     return [*rows.values()]
+
+
+def _lines(log: Path) -> list[Any]:
+    """What is told of each document; a line that was cut off tells nothing, and goes."""
+    whole = [line for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    log.write_text("".join(whole))
+    return [json.loads(line) for line in whole]
 
 
 def _told(name: str, row: Row) -> None:
