@@ -70,7 +70,7 @@ def many_clients(count: int, place: Path, nodes: int = 7) -> Row:
         if answer.code not in (0, 3):
             row.defect(f"{name}: exit code {answer.code}: {answer.err[-300:]}")
         if name == "run":
-            row.ways["operations"] = sum(json.loads(answer.out)["operations"].values())
+            row.ways["operations"] = sum(json.loads(answer.out)["ops"].values())
     shutil.rmtree(place)
     return row
 
