@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--families", default=",".join(WORKLOADS), help="with commas between")
     parser.add_argument("--directories", type=int, default=1000)
     parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--pairs", type=int, default=60, help="of edits, of each family")
+    parser.add_argument("--pairs", type=int, default=250, help="of edits, of each family")
     parser.add_argument("--only", default="", help="names of tortures, or how they begin")
     parser.add_argument("--histories", type=int, default=5000)
     parser.add_argument("--interruptions", type=int, default=50, help="half of them on docker")
