@@ -134,7 +134,8 @@ def _check(title: str, damaged: Iterator[_Damaged]) -> Row:
         if wrong == "valid" and call.only_performed:
             again = run_one(replace(call, words=(*call.words, "--perform")))
             found = OUTCOMES.get(again.code, str(again.code))
-            row.count("found by --perform alone" if found != "valid" else "valid, performed, too")
+            by = "by --perform alone" if found != "valid" else "by nothing"
+            row.count(f"found {by} ({call.what})")
             wrong = again.trouble or (wrong if found == "valid" else None)
         if wrong is not None:
             row.defect(f"{call.base.family} ({call.base.outcome}), {call.what}: {wrong}")
