@@ -78,7 +78,7 @@ MUTANTS = (
         "getChildren of the API: the list of the children",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"wrong-answer"}),
         {Reads: MissesAChild},
     ),
     ServerMutant(
@@ -87,13 +87,13 @@ MUTANTS = (
         "getAllChildrenNumber of the API; ZOOKEEPER-3167",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"wrong-answer"}),
         {Reads: CountsChildrenOnly},
     ),
     ServerMutant(
         "eager-containers",
         "delete containers that never had a child",
-        GUIDE + "Container Nodes: deleted when the last child is deleted",
+        GUIDE + "Container Nodes: a container may go when its last child is deleted",
         "znode",
         "guarded",
         frozenset(),
@@ -103,7 +103,7 @@ MUTANTS = (
     ServerMutant(
         "quota-without-deletions",
         "leave deleted znodes in the count of a quota",
-        "ZooKeeper Administrator's Guide, Quotas: listquota shows the present count",
+        "ZooKeeper Quota Guide: the count quota limits the number of znodes under a path",
         "znode",
         "guarded",
         frozenset(),
