@@ -127,7 +127,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: the cluster expires a session that it does not hear from",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"late-expiry"}),
         {SessionTracker: KeepsInheritedSessions},
     ),
     ServerMutant(

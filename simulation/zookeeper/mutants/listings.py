@@ -99,6 +99,7 @@ MUTANTS = (
         frozenset(),
         {DataTree: DeletesUnusedContainers},
         options=("--time-limit", "75"),
+        gap="neither workloads nor the auditor create containers",
     ),
     ServerMutant(
         "quota-without-deletions",
@@ -108,5 +109,6 @@ MUTANTS = (
         "guarded",
         frozenset(),
         {DataTree: QuotasIgnoreDeletions},
+        gap="neither workloads nor the auditor set quotas, and what servers keep of them is not judged",
     ),
 )

@@ -109,6 +109,7 @@ MUTANTS = (
         "ephemeral",
         frozenset(),
         {SessionTracker: ServesExpired},
+        gap="a write must be under way from a follower at the very moment at which its session expires",
     ),
     ServerMutant(
         "shared-session-ids",
