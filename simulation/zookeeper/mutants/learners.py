@@ -165,6 +165,8 @@ MUTANTS = (
         "local",
         frozenset(),
         {Learner: ReadsOvertakeWrites},
+        gap="such a read shows an older tree, which the zxid of its answer admits; the order of "
+        "answers on a connection is not judged",
     ),
     ServerMutant(
         "old-acl-on-follower",

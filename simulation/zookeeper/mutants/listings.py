@@ -109,6 +109,6 @@ MUTANTS = (
         "guarded",
         frozenset(),
         {DataTree: QuotasIgnoreDeletions},
-        gap="neither workloads nor the auditor set quotas, and what servers keep of them is not judged",
+        gap="neither workloads nor the auditor set quotas, and their counts are not judged",
     ),
 )

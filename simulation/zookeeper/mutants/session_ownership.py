@@ -109,7 +109,7 @@ MUTANTS = (
         "ephemeral",
         frozenset(),
         {SessionTracker: ServesExpired},
-        gap="a write must be under way from a follower at the very moment at which its session expires",
+        gap="a write must be on its way from a follower just when its session expires",
     ),
     ServerMutant(
         "shared-session-ids",
