@@ -98,7 +98,7 @@ MUTANTS = (
         "delete of the API: KeeperException.NotEmpty if the node has children",
         "watch",
         "looks-again",
-        frozenset({"illegal-change"}),
+        frozenset({"diverged-servers"}),
         {Preparer: DeletesSubtrees, DataTree: RemovesSubtrees},
     ),
     ServerMutant(
