@@ -153,6 +153,7 @@ def of_watches(root: str) -> list[Asked]:
         create(gone),
         set_data(gone),
         delete(f"{root}/n", 7),
+        set_data(f"{root}/n", version=7),
         set_data(f"{root}/n"),
         set_data(f"{root}/n"),
         set_data(child),

@@ -277,13 +277,15 @@ def _moved(talk: Conversations) -> Iterator[Anomaly]:
     """Writes that were carried out on a connection that their session had left.
 
     It has left if it was asked for elsewhere after this connection had it, and was granted there.
+    An answer that belongs to another request of that number says nothing of this one.
     """
+    mistaken = {id(request) for request in talk.mistaken}
     shakes: dict[int, list[Handshake]] = defaultdict(list)
     for shake in talk.handshakes.values():
         if shake.session and shake.answered is not None:
             shakes[shake.session].append(shake)
     for request in talk.requests:
-        if request.name not in WRITES or not _succeeded(request):
+        if request.name not in WRITES or not _succeeded(request) or id(request) in mistaken:
             continue
         own = talk.handshakes.get((request.client, request.connection))
         if own is None or own.answered is None:

@@ -156,7 +156,7 @@ def _fits(txn: Txn, request: Request) -> bool:
     parts = request.parts or [request]
     effects = txn.effects or txn.ops
     return len(parts) == len(effects) and all(
-        effect.path is None or effect.path.startswith(part.path)
+        effect.path in (None, part.path) or (part.flags and effect.path.startswith(part.path))
         for part, effect in zip(parts, effects, strict=True)
     )
 

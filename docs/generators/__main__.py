@@ -18,6 +18,7 @@ from docs.generators import (
     models_page,
     option_tables,
     recipe_pages,
+    server_promises_page,
     track_record_page,
 )
 from rumpus.catalogue.index import FILE
@@ -29,6 +30,7 @@ WHOLE: Final[Mapping[str, Callable[[], str]]] = {
     "api": api_page.api_page,
     "commands": commands_page.commands_page,
     "models": lambda: models_page.models_page(MODELS),
+    "server-promises": server_promises_page.server_promises_page,
 }
 """Pages of ``docs/reference`` that are generated as a whole."""
 

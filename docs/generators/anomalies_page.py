@@ -103,7 +103,7 @@ def _page(kind: Kind, example: Example) -> Iterator[str]:
     yield f"{_sentence(kind.meaning)} {_found(kind)}".rstrip() + "\n\n"
     yield table_row(("blames", "is a", "about")) + "\n| --- | --- | --- |\n"
     group = next(group for group, names in GROUPS.items() if name in names)
-    where = " where it is promised" if _promising(kind) else ""
+    where = " where it is promised" if _promising(kind) and kind.about != _SERVERS else ""
     about = f"[{group}](index.md#{_anchor(group)})"
     yield table_row((_blamed(kind), f"{_gravity(kind)}{where}", about)) + "\n\n"
     yield f"## Example\n\n{_escaped(_sentence(example.what))}\n\n"

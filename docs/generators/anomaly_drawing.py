@@ -16,7 +16,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from docs.generators.anomaly_scene import CALL, HOLD, LEADS, STOPPED, Row, Scene, Stretch
+from docs.generators.anomaly_wire import AUDITOR
+from docs.generators.scene import CALL, HOLD, LEADS, STOPPED, Row, Scene, Stretch
 from rumpus.results.pictures.space_time import RESOURCE, SERVERS
 from rumpus.results.pictures.svg import circle, document, line, path, picture, rect, text
 
@@ -29,7 +30,8 @@ SHOWN_WIDTH: Final = 500
 _STYLE: Final = Path(__file__).with_name("anomaly_drawing.css")
 _EDGE: Final = 8.0
 _TIMES: Final = 50.0
-_LANES: Final = {SERVERS: 54.0, RESOURCE: 60.0}
+_LANES: Final = {SERVERS: 54.0, RESOURCE: 60.0, AUDITOR: 54.0}
+_SERVER: Final = re.compile(r"n\d+")
 _CLIENT: Final = 25.0
 _LETTER: Final = 6.7
 _HEAD: Final = 26.0
@@ -191,7 +193,9 @@ def _keys(scene: Scene) -> Iterator[str]:
     states = {each.state for each in scene.stretches}
     yield from (words for state, words in _KEYS.items() if state in states)
     senders = {row.sender for row in scene.rows if row.sender}
-    if senders - {SERVERS}:
+    if any(_SERVER.fullmatch(sender) for sender in senders):
+        yield "arrow: a request, an answer or a watch event"
+    elif senders - {SERVERS}:
         yield "arrow: a request that has its effect"
     if SERVERS in senders:
         yield "broken arrow: a watch event"

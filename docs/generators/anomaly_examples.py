@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 
-from docs.generators.anomaly_scene import Scene, scene_of
+from docs.generators.anomaly_scene import scene_of
+from docs.generators.scene import Scene
 from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.replaying import ENDING, replay_task
 from rumpus.campaigns.trial_task import TrialTask

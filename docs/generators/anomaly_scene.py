@@ -10,17 +10,16 @@ from typing import Final
 
 import msgspec
 
-from rumpus.checker.check import all_kinds
+from docs.generators.anomaly_wire import AUDITOR, WireStory
+from docs.generators.scene import CALL, HOLD, LEADS, STOPPED, Row, Scene, Stretch
+from rumpus.checker.check import all_kinds, declaration
+from rumpus.checker.server_promises.state import check_server_state
 from rumpus.checker.timeline.states import Interval
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly
 from rumpus.results.pictures.space_time import RESOURCE, SERVERS, events_in
 from rumpus.results.story import StoryLine, story_lines
 
-CALL: Final = "call"
-HOLD: Final = "hold"
-STOPPED: Final = "stopped"
-LEADS: Final = "leads"
 _STATES: Final = {"belief": HOLD, "paused": STOPPED, "dead": STOPPED}
 _STOPPING: Final = frozenset({"kill", "pause", "power-off"})
 _SERVER: Final = re.compile(r"n\d+")
@@ -28,57 +27,14 @@ _ZXID: Final = re.compile(r"0x([0-9a-f]+)")
 _BY_SERVERS: Final = "servers: "
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True):
-    """A line of the story.
-
-    Attributes:
-        time: when it happened.
-        words: what.
-        lanes: on which it is marked.
-        sender: the lane from which a message came; empty if none did.
-        fault: whether it is a fault, or the end of one.
-    """
-
-    time: int
-    words: str
-    lanes: tuple[str, ...]
-    sender: str = ""
-    fault: bool = False
-
-
-class Stretch(msgspec.Struct, frozen=True, array_like=True):
-    """A state of a lane (``CALL``, ``HOLD``, ``STOPPED``, ``LEADS``) from one time to another."""
-
-    lane: str
-    state: str
-    start: int
-    end: int
-
-
-class Scene(msgspec.Struct, frozen=True):
-    """What is drawn.
-
-    Attributes:
-        lanes: their names, from left to right.
-        rows: in order of time.
-        stretches: states of lanes.
-        anomaly: when the anomaly began and was over; None if it has no time of its own.
-        concerned: the lanes that it is about.
-    """
-
-    lanes: tuple[str, ...]
-    rows: tuple[Row, ...]
-    stretches: tuple[Stretch, ...] = ()
-    anomaly: tuple[int, int] | None = None
-    concerned: tuple[str, ...] = ()
-
-
 def scene_of(timeline: Timeline, anomaly: Anomaly) -> Scene:
     """The scene of an anomaly: of its clients, or of the servers if it is about them."""
-    if all_kinds()[anomaly.kind].about == "recipe":
+    if all_kinds()[anomaly.kind].about == "recipe" or anomaly.ops:
         scene = _of_clients(timeline, anomaly, story_lines(timeline, anomaly))
-    else:
+    elif anomaly.kind in {kind.name for kind in declaration(check_server_state).finds}:
         scene = _of_servers(timeline, anomaly)
+    else:
+        scene = _of_links(timeline, anomaly)
     return _since(timeline.history.start, scene)
 
 
@@ -146,6 +102,27 @@ def _states(timeline: Timeline, clients: Collection[int]) -> Iterator[Stretch]:
     for each in timeline.bars:
         if each.client in clients and each.kind in _STATES:
             yield Stretch(f"c{each.client}", _STATES[each.kind], each.start, each.end)
+
+
+def _of_links(timeline: Timeline, anomaly: Anomaly) -> Scene:
+    """What passed between clients and servers, and the faults meanwhile."""
+    rows = WireStory(timeline, anomaly).rows()
+    since = min((row.time for row in rows), default=anomaly.start)
+    servers = {lane for row in rows for lane in (*row.lanes, row.sender) if _SERVER.fullmatch(lane)}
+    for fault in timeline.faults:
+        hit = tuple(target for target in fault.targets if target in servers)
+        if hit and since <= (time := fault.in_force or fault.begun) <= anomaly.end:
+            rows.append(Row(time, f"fault: {fault.kind} {', '.join(hit)}", hit, fault=True))
+    rows.sort(key=lambda row: (row.time, row.words))
+    lanes = {lane for row in rows for lane in (*row.lanes, row.sender)} - {""}
+    ordered = sorted(lanes - {AUDITOR}, key=lambda lane: (lane[0], int(lane[1:])))
+    named = [each for each in _SERVER.findall(anomaly.description) if each in lanes]
+    return Scene(
+        lanes=(*([AUDITOR] if AUDITOR in lanes else []), *ordered),
+        rows=tuple(rows),
+        anomaly=_time_of(timeline, anomaly),
+        concerned=tuple(dict.fromkeys(named)) or tuple(sorted(servers)),
+    )
 
 
 def _of_servers(timeline: Timeline, anomaly: Anomaly) -> Scene:

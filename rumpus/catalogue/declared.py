@@ -41,6 +41,7 @@ def declared() -> dict[str, Any]:
                 "workload": mutant.workload,
                 "recipe": mutant.recipe,
                 "expected": sorted(mutant.expected),
+                "gap": mutant.gap,
             }
             for mutant in SERVER_MUTANTS.values()
         ],

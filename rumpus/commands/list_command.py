@@ -93,6 +93,8 @@ def _page(document: Mapping[str, Any]) -> Page:
         if mutant["expected"]:
             shown = f"{mutant['workload']} / {mutant['recipe']}"
             page.say(6, f"shown by {shown}: {', '.join(mutant['expected'])}")
+        if mutant["gap"]:
+            page.say(6, (f"a gap, shown by nothing: {mutant['gap']}", "yellow"))
     page.say(0, ("models", "bold"), ", for rumpus check --model")
     for name, summary in index()["models"].items():
         page.say(2, f"{name}: {summary}")

@@ -28,6 +28,7 @@ from rumpus.project_names import Names, names_here
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.results.escapes import escaped
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.references import NotFound
@@ -81,10 +82,12 @@ def mutants_command(arguments: argparse.Namespace) -> int:
         hunts = [pool.submit(hunted, mutant) for mutant in mutants]
         found, interrupted = _told(hunts, _progress, end)
     end_of_all = _ending(mutants, found, {"weak", "missed"}, interrupted=interrupted)
+    left_out = gaps(arguments.family) if arguments.servers else []
     if arguments.json:
-        print_document(document(found) | end_of_all)
+        print_document(document(found) | _gaps_document(left_out) | end_of_all)
     else:
         _print(found, answers())
+        _print_gaps(left_out, answers())
     return int(end_of_all["exit_code"])
 
 
@@ -178,6 +181,32 @@ def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
             "rumpus.mutant(recipe, mistake, expected), with the anomalies that must be found"
         )
     return mutants
+
+
+def gaps(family: str | None) -> list[ServerMutant]:
+    """The mutant servers of a family, or of all, that no workload shows: they are not hunted.
+
+    Raises:
+        UsageError: there is no such family.
+    """
+    name = None if family is None else names_here().workload(family)
+    return [each for each in SERVER_MUTANTS.values() if each.gap and name in (None, each.workload)]
+
+
+def _gaps_document(left_out: Sequence[ServerMutant]) -> dict[str, Any]:
+    """The gaps as ``rumpus mutants --servers --json`` prints them."""
+    return {
+        "gaps": [
+            {"family": each.workload, "mutant": each.name, "why": each.gap} for each in left_out
+        ]
+    }
+
+
+def _print_gaps(left_out: Sequence[ServerMutant], console: Console) -> None:
+    if left_out:
+        console.print(f"not hunted, as no workload shows them: {len(left_out)}", style="yellow")
+    for each in left_out:
+        console.print(Text(f"{each.workload} / {each.name}: {each.gap}"), soft_wrap=True)
 
 
 def _found(names: Names, name: str) -> Workload:

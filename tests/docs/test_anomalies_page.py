@@ -18,7 +18,8 @@ from docs.generators.anomaly_examples import (
     examples,
     written,
 )
-from docs.generators.anomaly_scene import CALL, HOLD, STOPPED, Row, Scene, Stretch, scene_of
+from docs.generators.anomaly_scene import scene_of
+from docs.generators.scene import CALL, HOLD, STOPPED, Row, Scene, Stretch
 from rumpus.checker.check import all_kinds
 from rumpus.checker.history import History, Op
 from rumpus.checker.timeline.changes import Change

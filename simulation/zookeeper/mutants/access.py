@@ -95,7 +95,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper access control using ACLs",
         "znode",
         "guarded",
-        frozenset({"unauthorised-access"}),
+        frozenset({"illegal-change", "unauthorised-access", "wrong-answer"}),
         {Preparer: WritesUnchecked, Reads: ReadsUnchecked},
     ),
     ServerMutant(
@@ -104,7 +104,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper access control using ACLs: ACLs are not recursive",
         "znode",
         "guarded",
-        frozenset({"refused-access"}),
+        frozenset({"refused-access", "wrong-answer"}),
         {Reads: InheritsLists},
     ),
     ServerMutant(
@@ -113,7 +113,7 @@ MUTANTS = (
         GUIDE + "ACL Permissions: DELETE: you can delete a child node",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"illegal-change", "wrong-answer"}),
         {Preparer: DeletesByOwnList},
     ),
     ServerMutant(
@@ -122,7 +122,7 @@ MUTANTS = (
         GUIDE + "ACL Permissions: ADMIN: you can set permissions",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: LetsWritersAdminister},
     ),
     ServerMutant(
@@ -131,16 +131,16 @@ MUTANTS = (
         GUIDE + "ACL Permissions: READ; ZOOKEEPER-3402 (multiRead)",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"wrong-answer"}),
         {Reads: MultiReadsUnchecked},
     ),
     ServerMutant(
         "acl-lost-in-snapshot",
         "open every znode to everyone that is read from a snapshot",
-        GUIDE + "ZooKeeper access control using ACLs; ZOOKEEPER-4846 (lists missing at a reload)",
+        GUIDE + "ZooKeeper access control using ACLs; ZOOKEEPER-4846 (missing ACL at a reload)",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"wrong-answer"}),
         {DataTree: RestoresWithoutLists},
     ),
 )

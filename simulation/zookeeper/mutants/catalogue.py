@@ -1,6 +1,6 @@
 """All mutant servers by name: each module has those of its classes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -25,24 +25,25 @@ from rumpus.simulation.zookeeper.mutants import (
 )
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 
-_MODULES = (
-    ephemerals,
-    expiry,
-    session_ownership,
-    sequences,
-    answers,
-    writes,
-    versions,
-    structure,
-    learners,
-    reads,
-    replication,
-    watch_events,
-    watch_tables,
-    access,
-    stats,
-    listings,
-)
+TOPICS: Final[Mapping[str, Sequence[ServerMutant]]] = {
+    "Ephemeral znodes": ephemerals.MUTANTS,
+    "The end of sessions": expiry.MUTANTS,
+    "Whose a session is": session_ownership.MUTANTS,
+    "Sequence numbers": sequences.MUTANTS,
+    "Answers to writes": answers.MUTANTS,
+    "Writes and transactions": writes.MUTANTS,
+    "Versions": versions.MUTANTS,
+    "Parents and children": structure.MUTANTS,
+    "Followers": learners.MUTANTS,
+    "Freshness of reads": reads.MUTANTS,
+    "Replication": replication.MUTANTS,
+    "Watch events": watch_events.MUTANTS,
+    "Which watches are left": watch_tables.MUTANTS,
+    "Access control": access.MUTANTS,
+    "Stat and data": stats.MUTANTS,
+    "Lists, containers and quotas": listings.MUTANTS,
+}
+"""What mistakes are about -> the servers that make them; without known bugs of ZooKeeper."""
 
 _BUGGY = tuple(
     ServerMutant(
@@ -59,6 +60,5 @@ _BUGGY = tuple(
 """They need two faults within milliseconds of each other: ordinary runs do not trigger them."""
 
 SERVER_MUTANTS: Final[Mapping[str, ServerMutant]] = {
-    mutant.name: mutant
-    for mutant in chain(chain.from_iterable(module.MUTANTS for module in _MODULES), _BUGGY)
+    mutant.name: mutant for mutant in chain(chain.from_iterable(TOPICS.values()), _BUGGY)
 }

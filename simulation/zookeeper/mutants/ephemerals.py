@@ -170,7 +170,7 @@ MUTANTS = (
         GUIDE + "Ephemeral Nodes; ZOOKEEPER-965 (multi)",
         "multi",
         "multi",
-        frozenset(),
+        frozenset({"lingering-ephemeral"}),
         {
             Preparer: ForgetsEphemeralsOfMulti,
             DataTree: UntracksEphemeralsOfMulti,
@@ -183,7 +183,7 @@ MUTANTS = (
         GUIDE + "Ephemeral Nodes; create of the API",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"lingering-ephemeral"}),
         {Preparer: MakesSomePersistent},
     ),
     ServerMutant(
@@ -192,7 +192,7 @@ MUTANTS = (
         GUIDE + "Ephemeral Nodes; ZOOKEEPER-2355 (ephemeral node is never deleted)",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"lingering-ephemeral"}),
         {Preparer: ClosesAllButOne, DataTree: KeepsUnlisted, Database: KeepsNodesOfRevived},
     ),
 )

@@ -109,7 +109,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: expiration is managed by the cluster, by the timeout",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"late-expiry"}),
         {SessionTracker: ExpiresLate},
     ),
     ServerMutant(
@@ -118,7 +118,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: expiration is managed by the cluster, by the timeout",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"early-expiry"}),
         {SessionTracker: ExpiresEarly},
     ),
     ServerMutant(
@@ -127,7 +127,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: the cluster expires a session that it does not hear from",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"late-expiry"}),
         {SessionTracker: KeepsInheritedSessions},
     ),
     ServerMutant(
@@ -136,7 +136,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: a client reconnects to its session within the timeout",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"early-expiry"}),
         {ClientConnection: ClosesLostSessions},
     ),
     ServerMutant(
@@ -145,7 +145,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: the session is kept alive by requests of the client",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"early-expiry"}),
         {Learner: ReportsSomeSessions},
     ),
 )

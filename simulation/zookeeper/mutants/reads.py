@@ -64,7 +64,7 @@ MUTANTS = (
         GUIDE + "Consistency Guarantees: Single System Image",
         "register",
         "local",
-        frozenset({"session-order"}),
+        frozenset({"session-order", "wrong-answer"}),
         {ClientConnection: TakesAnyClient, Learner: RevalidatesItself},
     ),
 )

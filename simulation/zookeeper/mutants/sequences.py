@@ -37,7 +37,7 @@ MUTANTS = (
         GUIDE + "Sequence Nodes -- Unique Naming",
         "sequence",
         "sequential",
-        frozenset({"duplicate-sequence"}),
+        frozenset({"duplicate-sequence", "illegal-change"}),
         {Preparer: NumbersByChildren},
     ),
     ServerMutant(
@@ -46,7 +46,7 @@ MUTANTS = (
         "ZOOKEEPER-1046 (a new sequential node results in a NodeExists error: lost cversion)",
         "sequence",
         "sequential",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: NumbersByEpoch},
     ),
 )

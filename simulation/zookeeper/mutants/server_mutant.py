@@ -19,10 +19,11 @@ class ServerMutant:
         workload: a workload on plain znodes that shows the mistake.
         recipe: a correct recipe of that workload.
         expected: the anomalies that this mistake causes; none for a bug that ordinary runs do
-            not trigger.
+            not trigger, and where there is a gap.
         parts: standard class to the class that replaces it (``Settings.parts``).
         bugs: known bugs of ZooKeeper 3.8.0 that the servers have (``Settings.bugs``).
         options: further options that a run needs to trigger the mistake.
+        gap: why no workload shows the mistake; empty if one does.
     """
 
     name: str
@@ -34,3 +35,4 @@ class ServerMutant:
     parts: Mapping[type, type] = field(default_factory=dict)
     bugs: frozenset[str] = frozenset()
     options: tuple[str, ...] = ()
+    gap: str = ""

@@ -89,16 +89,16 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: any server can validate the password of a session",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"unproven-session"}),
         {ClientConnection: TakesAnyPassword},
     ),
     ServerMutant(
         "unmoved-sessions",
         "accept writes from a connection to a server that the session has left",
-        "ZOOKEEPER-417 (stray message problem when changing servers); SessionMovedException",
+        GUIDE + "ZooKeeper Sessions: SessionMovedException; ZOOKEEPER-417 (stray message)",
         "register",
         "linearizable",
-        frozenset(),
+        frozenset({"moved-session"}),
         {SessionTracker: IgnoresMoves},
     ),
     ServerMutant(
@@ -109,6 +109,7 @@ MUTANTS = (
         "ephemeral",
         frozenset(),
         {SessionTracker: ServesExpired},
+        gap="a write must be on its way from a follower just when its session expires",
     ),
     ServerMutant(
         "shared-session-ids",
@@ -116,7 +117,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Sessions: ZooKeeper creates a session as a 64-bit number for a client",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"unproven-session"}),
         {ZooKeeperServer: SharesIds},
     ),
     ServerMutant(
@@ -125,7 +126,7 @@ MUTANTS = (
         "close of the API: the ephemeral nodes of the session are removed",
         "ephemeral",
         "ephemeral",
-        frozenset(),
+        frozenset({"late-expiry"}),
         {Learner: ClosesOnlyConnections},
     ),
 )

@@ -97,7 +97,7 @@ MUTANTS = (
     ServerMutant(
         "pzxid-without-deletions",
         "leave pzxid as it is when a child is deleted",
-        "ZOOKEEPER-3125 (pzxid differs after the deletion of a child)",
+        GUIDE + "ZooKeeper Stat Structure: pzxid; ZOOKEEPER-3125 (pzxid after a deletion)",
         "znode",
         "guarded",
         frozenset({"wrong-stat"}),
@@ -128,7 +128,7 @@ MUTANTS = (
         + "ZooKeeper Stat Structure: mzxid is that of the change that last modified the znode",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"wrong-stat"}),
         {DataTree: MzxidOfAcl},
     ),
     ServerMutant(
@@ -137,7 +137,7 @@ MUTANTS = (
         GUIDE + "Data Access: the data are read and written atomically",
         "register",
         "linearizable",
-        frozenset(),
+        frozenset({"wrong-answer"}),
         {DataTree: RemembersData, Reads: ReadsFormerData},
     ),
 )

@@ -86,19 +86,19 @@ MUTANTS = (
     ServerMutant(
         "orphaned-children",
         "delete a znode that has children, and leave them without a parent",
-        "delete of the API: KeeperException.NotEmptyException if the node has children",
+        "delete of the API: KeeperException.NotEmpty if the node has children",
         "watch",
         "looks-again",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: OrphansChildren},
     ),
     ServerMutant(
         "recursive-delete",
         "delete the children of a deleted znode as well, instead of refusing",
-        "delete of the API: KeeperException.NotEmptyException if the node has children",
+        "delete of the API: KeeperException.NotEmpty if the node has children",
         "watch",
         "looks-again",
-        frozenset(),
+        frozenset({"diverged-servers"}),
         {Preparer: DeletesSubtrees, DataTree: RemovesSubtrees},
     ),
     ServerMutant(
@@ -107,7 +107,7 @@ MUTANTS = (
         GUIDE + "Ephemeral Nodes: they are not allowed to have children",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: AllowsChildrenOfEphemerals},
     ),
 )

@@ -66,10 +66,10 @@ MUTANTS = (
     ServerMutant(
         "unversioned-delete",
         "delete a znode without checking the version that the request expects",
-        GUIDE + "Data Model: an operation fails if the version does not match; delete of the API",
+        GUIDE + "ZNodes: if the version does not match, the update will fail; delete of the API",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: DeletesAnyVersion},
     ),
     ServerMutant(
@@ -78,7 +78,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Stat Structure: aversion; setACL of the API",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: SetsAclOfAnyVersion},
     ),
     ServerMutant(
@@ -87,7 +87,7 @@ MUTANTS = (
         "Op.check of the API; ZOOKEEPER-965 (multi)",
         "multi",
         "multi",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: ChecksExistenceOnly},
     ),
     ServerMutant(
@@ -96,7 +96,7 @@ MUTANTS = (
         "setData of the API; ZooKeeper Internals: the leader makes transactions of requests",
         "register",
         "linearizable",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: ComparesAppliedVersions},
     ),
     ServerMutant(
@@ -105,7 +105,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Stat Structure: version: the number of changes to the data",
         "znode",
         "guarded",
-        frozenset(),
+        frozenset({"illegal-change"}),
         {Preparer: SkipsVersions},
     ),
 )

@@ -97,7 +97,7 @@ MUTANTS = (
         GUIDE + "What ZooKeeper Guarantees about Watches",
         "watch",
         "looks-again",
-        frozenset({"missed-event"}),
+        frozenset({"missed-event", "wrong-event"}),
         {ClientConnection: LosesEvents},
     ),
     ServerMutant(
@@ -106,7 +106,7 @@ MUTANTS = (
         GUIDE + "What ZooKeeper Guarantees about Watches",
         "watch",
         "looks-again",
-        frozenset({"late-event"}),
+        frozenset({"late-event", "wrong-event"}),
         {ClientConnection: DelaysEvents},
     ),
     ServerMutant(
@@ -115,7 +115,7 @@ MUTANTS = (
         GUIDE + "Semantics of Watches: one-time trigger",
         "watch",
         "looks-again",
-        frozenset({"repeated-event"}),
+        frozenset({"repeated-event", "wrong-event"}),
         {ClientConnection: DoublesEvents},
     ),
     ServerMutant(
@@ -124,7 +124,7 @@ MUTANTS = (
         GUIDE + "What ZooKeeper Guarantees about Watches",
         "watch",
         "looks-again",
-        frozenset({"reordered-event"}),
+        frozenset({"reordered-event", "wrong-event"}),
         {ClientConnection: ReordersEvents},
     ),
     ServerMutant(
@@ -133,7 +133,7 @@ MUTANTS = (
         GUIDE + "What ZooKeeper Guarantees about Watches",
         "watch",
         "looks-again",
-        frozenset(),
+        frozenset({"wrong-event"}),
         {ClientConnection: RarelyLosesEvents},
     ),
 )

@@ -166,7 +166,8 @@ def _parent(path: str) -> str:
 
 
 def _mutant(name: str, mistake: str, source: str, parts: Mapping[type, type]) -> ServerMutant:
-    return ServerMutant(name, mistake, source, "watch", "looks-again", frozenset(), parts)
+    expected = frozenset({"wrong-event"})
+    return ServerMutant(name, mistake, source, "watch", "looks-again", expected, parts)
 
 
 MUTANTS = (

@@ -52,7 +52,7 @@ MUTANTS = (
         GUIDE + "ZooKeeper Stat Structure; setData of the API",
         "register",
         "linearizable",
-        frozenset({"not-linearizable"}),
+        frozenset({"illegal-change", "not-linearizable"}),
         {Preparer: IgnoresVersions},
     ),
     ServerMutant(

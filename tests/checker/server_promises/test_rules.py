@@ -266,7 +266,8 @@ def test_an_ephemeral_that_outlives_its_session_is_found():
     assert "lingering-ephemeral" in kinds(engine)
 
 
-def test_answers_to_an_earlier_request_of_the_same_number_are_not_held_against_the_servers():
+@pytest.mark.parametrize("second", ["/second", "/fir"])
+def test_answers_to_an_earlier_request_of_the_same_number_are_not_held_against_the_servers(second):
     engine = RecordedEngine()
     client = engine.connect()
     client.answered = False
@@ -276,7 +277,7 @@ def test_answers_to_an_earlier_request_of_the_same_number_are_not_held_against_t
     client.answered = True
     client.xid = 0
     client.spoil = lambda *_: (0, write_string("/first"))
-    client.create("/second")
+    client.create(second)
     engine.entries[-1:] = []  # the server answers before it is carried out
     assert engine.entries[-1] is lost
     timeline = engine.timeline()

@@ -129,6 +129,22 @@ def moved(*, error=0, asked_late=True):
     return engine
 
 
+def test_an_answer_to_another_request_of_that_number_shows_no_write_of_a_session_that_has_moved():
+    engine, client = served()
+    client.create("/a")
+    client.create("/a/b")
+    former = client.tap
+    engine.attach(client, asking(client.session, PASSWORD), granting(client.session), "n2")
+    client.xid = 5
+    client.set("/a/b", b"x")
+    carried_out = engine.entries[-1]
+    client.tap, client.xid = former, 5
+    client.set("/a", b"x")
+    engine.entries[-1:] = []  # n1 takes the other's transaction for its own
+    assert engine.entries[-1] is carried_out
+    assert kinds(engine) == []
+
+
 def test_a_server_that_a_session_has_left_carries_nothing_out():
     ((kind, words),) = found(moved())
     assert kind == "moved-session"

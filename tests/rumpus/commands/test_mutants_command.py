@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant
-from rumpus.commands.mutants_command import chosen, document, told
+from rumpus.commands.mutants_command import chosen, document, gaps, told
 from rumpus.usage_error import UsageError
 from rumpus.workloads.registry import WORKLOADS
 from tests.sampling import one_in
@@ -126,7 +126,7 @@ def test_ctrl_c_leaves_no_run_behind(program, eventually):
 
 
 def test_mutant_servers_are_hunted_by_the_workloads_of_plain_znodes():
-    (mutant,) = (each for each in chosen("sequence", servers=True))
+    mutant, *_ = chosen("sequence", servers=True)
     assert mutant.words(7, "default") == [
         *("run", "sequence", "--recipe", "sequential", "--ensemble", "sim"),
         *("--server-mutant", "repeated-sequence", "--seed", "7"),
@@ -135,3 +135,25 @@ def test_mutant_servers_are_hunted_by_the_workloads_of_plain_znodes():
     assert all(each.expected for each in chosen(None, servers=True))
     with pytest.raises(UsageError, match="no mutant servers that the workload lock shows"):
         chosen("lock", servers=True)
+
+
+def test_gaps_are_told_and_neither_hunted_nor_counted(rumpus, monkeypatch):
+    hunted = []
+
+    def caught(mutant, *_, **__):
+        hunted.append(mutant.name)
+        return Hunt(mutant, "caught", runs=1, caught=1)
+
+    monkeypatch.setattr("rumpus.commands.mutants_command.hunt", caught)
+    answer = rumpus("mutants", "--servers", "--family", "znode")
+    assert answer.code == 0, answer.err
+    left_out = gaps("znode")
+    assert {each.name for each in left_out} >= {"eager-containers"}
+    assert f"{len(hunted)} of {len(hunted)} caught" in answer.out
+    assert f"not hunted, as no workload shows them: {len(left_out)}" in answer.out
+    for each in left_out:
+        assert each.name not in hunted
+        assert f"znode / {each.name}: {each.gap}" in answer.out
+    found = json.loads(rumpus("mutants", "--servers", "--family", "znode", "--json").out)
+    assert [each["mutant"] for each in found["gaps"]] == [each.name for each in left_out]
+    assert json.loads(rumpus("mutants", "--family", "znode", "--json").out)["gaps"] == []
