@@ -21,7 +21,7 @@ from rumpus.checker.timeline.processes_of_clients import (
     miscounted_operations,
     unexplained_processes,
 )
-from rumpus.checker.wire.records import Event, Wire
+from rumpus.checker.wire.records import WireRecords
 
 TOLERANCE_NS = 50_000_000
 """How much earlier (ns) a client may learn of its session than the logs say that it began."""
@@ -62,7 +62,7 @@ def contradictions(
     clock: WallClock | None = None,
     lossy: bool = False,
     sessions: bool = True,
-    wire: Sequence[Wire] | None = None,
+    wire: WireRecords | None = None,
 ) -> Contradictions:
     """The contradictions in the record of a run.
 
@@ -100,9 +100,9 @@ def contradictions(
     return found
 
 
-def _missing_on_the_wire(history: History, wire: Sequence[Wire]) -> Iterator[str]:
+def _missing_on_the_wire(history: History, wire: WireRecords) -> Iterator[str]:
     """Of each client there are as many handshakes and requests as had passed, or more."""
-    there = Counter(each.client for each in wire if not isinstance(each, Event))
+    there = wire.passed
     for op in history.events("link", "wire"):
         client, passed = op.value["client"], op.value["recorded"]
         if there[client] < passed:

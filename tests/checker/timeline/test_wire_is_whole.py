@@ -1,7 +1,9 @@
 """A record of the wire from which something is missing contradicts the history."""
 
+import msgspec
+
 from rumpus.checker.timeline.coherence import contradictions
-from rumpus.checker.wire.records import Event, Handshake
+from rumpus.checker.wire.records import Event, Handshake, WireRecords
 from tests.checker.recorded import Recorded
 
 
@@ -12,7 +14,8 @@ def found(*wire):
         .add(6, "link", "info", "wire", {"client": 1, "recorded": 1})
         .history()
     )
-    return contradictions(history, sessions=False, wire=wire).wire
+    content = b"\n".join(map(msgspec.json.encode, wire))
+    return contradictions(history, sessions=False, wire=WireRecords(content)).wire
 
 
 def shake(client):
