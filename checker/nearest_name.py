@@ -24,16 +24,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return plain[longer[0]] if len(longer) == 1 and len(wanted) >= _BEGINNING else None
 
 
-def meant(name: str, known: Iterable[str], *, more: str = "") -> str:
+def meant(name: str, known: Iterable[str], *, more: str = "", page: str = "") -> str:
     """How a message about an unknown name goes on: with the one that was meant, or with all.
 
     Args:
         name: the name.
         known: the names that there are.
         more: what may be given besides them, to be added after all of them.
+        page: where they can be read, if they are too many for a message.
     """
     names = [*known]
     near = nearest(name, names)
+    if not near and page:
+        return f"there are {len(names)}: see {page}"
     return f"did you mean {near}?" if near else f"there are {', '.join(names) or 'none'}{more}"
 
 

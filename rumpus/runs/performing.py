@@ -481,7 +481,8 @@ def _server_mutant(name: str | None) -> ServerMutant | None:
     if name is None:
         return None
     if name not in SERVER_MUTANTS:
-        raise UsageError(f"unknown server mutant {name!r}; {meant(name, SERVER_MUTANTS)}")
+        there = meant(name, SERVER_MUTANTS, page="docs/reference/server-promises.md")
+        raise UsageError(f"unknown server mutant {name!r}; {there}")
     return SERVER_MUTANTS[name]
 
 

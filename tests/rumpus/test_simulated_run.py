@@ -135,9 +135,10 @@ def test_mutant_servers_are_blamed_and_no_recipe(rumpus, tmp_path):
 
 def test_mutant_servers_that_there_are_not(rumpus, tmp_path):
     words = ["run", "lock", "--runs", tmp_path, "--server-mutant"]
-    unknown = rumpus(*words, "forgetful", "--ensemble", "sim")
-    assert unknown.code == 2
-    assert "unknown server mutant 'forgetful'; there are surviving-ephemerals" in unknown.err
+    for name, meant in (("forgetful", "did you mean forgetful-set-watches?"), ("x", "there are ")):
+        unknown = rumpus(*words, name, "--ensemble", "sim")
+        assert unknown.code == 2
+        assert f"unknown server mutant '{name}'; {meant}" in unknown.err
     real = rumpus(*words, "lost-events", "--ensemble", "docker")
     assert real.code == 2
     assert "--server-mutant lost-events is for simulated servers" in " ".join(real.err.split())
