@@ -30,6 +30,7 @@ from benchmarks import (
     nights,
     run_cost,
     search,
+    servers_on_trial,
     simulation,
     starting,
     stories,
@@ -58,6 +59,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "nights": nights.measure,
     "ensemble": ensemble.measure,
     "final_walk": final_walk.measure,
+    "servers_on_trial": servers_on_trial.measure,
     "endurance": endurance.measure,
 }
 ON_DOCKER = frozenset({"lock_cycle", "ensemble", "final_walk"})

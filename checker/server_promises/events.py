@@ -114,8 +114,10 @@ def _compare(
         ):
             due += watches.fire(happened)
     due += watches.answered(answer, missed)
+    if not due and not heard.received:
+        return
     came: Sequence[Happened] = [(each.what, each.path) for each in heard.received]
-    if Counter(due) == Counter(came):
+    if due == came or Counter(due) == Counter(came):
         return
     who = found.talk.who(answer.client)
     lacking, strange = Counter(due) - Counter(came), Counter(came) - Counter(due)

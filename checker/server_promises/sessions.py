@@ -141,15 +141,10 @@ def _expiry(
     ended = None if life.closed_ms is None else logs.clock.monotonic(life.closed_ms)
     if ended is not None and life.expired:
         # What a follower has heard may have been on its way to the leader for a tick.
-        proof, timeout = max(
-            (
-                each
-                for each in zip(heard.proofs, heard.timeouts, strict=True)
-                if each[0] < ended - tick
-            ),
-            default=(None, 0),
-        )
-        if proof is not None:
+        known = [at for at, sent in enumerate(heard.proofs) if sent < ended - tick]
+        if known:
+            last = max(known, key=heard.proofs.__getitem__)
+            proof, timeout = heard.proofs[last], heard.timeouts[last]
             lived = ended - proof
             led = timeline.part(_leaders)
             same = not any(proof <= begun <= ended for begun in led)
@@ -190,6 +185,8 @@ def _late(
     if ended is None or life.expired:  # else its client ended it, which is the last sign
         signs.append(over)
     for sign, following in pairwise(signs):
+        if following - sign <= allowed:
+            continue
         led = [begun for begun in timeline.part(_leaders) if sign < begun < following]
         since, until = longest_calm(troubled, max([sign, *led]), following)
         if until - since > allowed:

@@ -45,7 +45,7 @@ def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[s
     tree = found.tree
     ended = tree.ended.get(txn.session)
     parts = [] if request is None else (request.parts or [request])
-    unsure = any(
+    unsure = bool(found.contested) and any(
         path in found.contested or parent_of(path) in found.contested
         for path in (*(part.path for part in parts), *touched(txn.effects))
     )
@@ -75,6 +75,8 @@ def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[s
 
 def _settle(txn: Txn, request: Request | None, found: Ground) -> None:
     """Say of a transaction that it was carried out before later requests came, if that is sure."""
+    if not found.tree.relisted:
+        return
     paths = touched(txn.effects)
     logged = found.clock(txn)
     sent = done = logged + LAG_NS

@@ -89,6 +89,7 @@ class ModelTree:
     Attributes:
         nodes: path -> the znode, for all that exist now; the root's path is ``/``.
         ended: session -> zxid of its closeSession.
+        relisted: whether any access control list was changed.
     """
 
     def __init__(self) -> None:
@@ -96,6 +97,7 @@ class ModelTree:
         root.children, root.names = 1, crc32(OWN[1:].encode())
         self.nodes: dict[str, Node] = {"/": root}
         self.ended: dict[int, int] = {}
+        self.relisted = False
         self._owned: dict[int, dict[str, None]] = {}
 
     def owned(self, session: int) -> set[str]:
@@ -207,6 +209,7 @@ class ModelTree:
             return f"{path} is changed, but it does not exist"
         version = txn.version or 0
         if txn.name == "setACL":
+            self.relisted = True
             node.former = (node.acl, _FOR_EVER)
             before, node.aversion, node.acl = node.aversion, version, txn.acl or ()
         else:
