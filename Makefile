@@ -68,8 +68,9 @@ test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} $(PYTEST) $(SAMPLED) --timeout 3600 $(TEST_FLAGS)
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run
-# directories, hostile histories, full disks, closed streams, faults from outside, runs at once.
-# About half an hour; prints a table. TORTURE_FLAGS=--help says what can be chosen.
+# directories, hostile histories and documents, full disks, closed streams, steps of the clock, faults
+# from outside, runs at once, load. Some three hours; prints a table. TORTURE_FLAGS=--help says what
+# can be chosen.
 torture: setup
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.torture $(TORTURE_FLAGS)
 

@@ -34,7 +34,8 @@ link      ``f`` is ``watch``: a watch event on its way to a client; ``value`` ha
           ``event``, ``path``, ``connection``, ``shown``. ``watch-left``: the reply to a read
           that left a watch; ``client``, ``path``, ``connection``, ``kind``, ``zxid``.
           ``requests``, at the end: how many requests of a client were forwarded to servers;
-          ``value`` has ``client``, ``requests`` (kind -> how many)
+          ``value`` has ``client``, ``requests`` (kind -> how many); ``wire``: how many
+           handshakes and requests of a client had passed
 control   ``f`` is ``test`` (first record of a run: what was run), ``phase``,
           ``phase-end``, ``leader``, ``walk`` (a server was asked for its whole tree) or ``end``
           (a run's orderly last record)

@@ -71,6 +71,8 @@ def walk_servers(
     """
     told: dict[str, dict[str, Any]] = {}
     nodes = list(addresses)
+    if not nodes:
+        return
     first = driver.now() // 1_000 % len(nodes)
     probed, elsewhere = nodes[first], nodes[(first + 1) % len(nodes)]
 

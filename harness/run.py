@@ -271,6 +271,10 @@ def _record_counts(run: Run, links: Links, driver: Driver) -> None:
             **({"unimplemented": True} if links.unimplemented(client) else {}),
         }
         driver.record("link", "requests", counts)
+    if links.sessions:
+        for client in range(run.count + 1):
+            recorded = {"client": client, "recorded": links.recorded(client)}
+            driver.record("link", "wire", recorded)
     ended = {
         outcome: [counts[client] for client in range(run.count)]
         for outcome, counts in sorted(driver.completions.items())

@@ -53,6 +53,11 @@ class _Requests(_OfClient):
     shown: int | None = None
 
 
+class _Wire(msgspec.Struct):
+    client: Annotated[int, msgspec.Meta(ge=0)]
+    recorded: Annotated[int, msgspec.Meta(ge=0)]
+
+
 class _Leader(msgspec.Struct):
     leader: str | None
 
@@ -136,6 +141,7 @@ _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("session", None): _SessionEvent,
     ("witness", None): _Action,
     ("link", "requests"): _Requests,
+    ("link", "wire"): _Wire,
     ("link", "watch-left"): _WatchLeft,
     ("link", None): _WatchEvent,
     ("nemesis", "start"): _Fault,

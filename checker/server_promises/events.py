@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rumpus.checker.check import check
-from rumpus.checker.server_promises.rules import MOST, Replay, replay
+from rumpus.checker.server_promises.replay import MOST, replay
+from rumpus.checker.server_promises.writes import Ground
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 from rumpus.checker.wire.model_tree import is_servers_own
 from rumpus.checker.wire.records import Event, Handshake, Request
-from rumpus.checker.wire.watch_model import Changes, Happened, Watches
+from rumpus.checker.wire.watch_model import Changes, Happened, Replayed, Watches
 
 WRONG_EVENT = Kind(
     "wrong-event",
@@ -84,7 +85,7 @@ def check_server_events(timeline: Timeline) -> CheckResult | None:
     connections: dict[tuple[int, int], _Heard] = defaultdict(_Heard)
     result = CheckResult(name="server events")
     events = 0
-    for record in timeline.wire:
+    for place, record in timeline.wire.located():
         heard = connections[record.client, record.connection]
         if isinstance(record, Handshake):
             heard.node = record.node
@@ -92,15 +93,17 @@ def check_server_events(timeline: Timeline) -> CheckResult | None:
             events += 1
             heard.received.append(record)
         elif record.answered is not None and record.zxid > 0:
-            for words in _compare(record, heard, changes, found):
+            for words in _compare(record, heard, changes, found.ground, found.replayed.get(place)):
                 if len(result.anomalies) < MOST:
-                    result.anomalies.append(_anomaly(words, heard, record, found))
+                    result.anomalies.append(_anomaly(words, heard, record, found.ground))
             heard.received.clear()
     result.stats = {"events": events}
     return result
 
 
-def _compare(answer: Request, heard: _Heard, changes: Changes, found: Replay) -> Iterator[str]:
+def _compare(
+    answer: Request, heard: _Heard, changes: Changes, found: Ground, missed: Replayed | None
+) -> Iterator[str]:
     """What is wrong with the events before an answer, in words."""
     watches, before = heard.watches, heard.shown
     heard.shown = max(before, answer.zxid)
@@ -110,13 +113,13 @@ def _compare(answer: Request, heard: _Heard, changes: Changes, found: Replay) ->
             before, answer.zxid, watches.paths(), everything=watches.recursive
         ):
             due += watches.fire(happened)
-    due += watches.answered(answer, found.tree)
+    due += watches.answered(answer, missed)
     came: Sequence[Happened] = [(each.what, each.path) for each in heard.received]
     if Counter(due) == Counter(came):
         return
     who = found.talk.who(answer.client)
-    missed, strange = Counter(due) - Counter(came), Counter(came) - Counter(due)
-    for missing, events in ((True, missed), (False, strange)):
+    lacking, strange = Counter(due) - Counter(came), Counter(came) - Counter(due)
+    for missing, events in ((True, lacking), (False, strange)):
         for what, path in events:
             if path in watches.mixed or path in found.contested or is_servers_own(path):
                 continue
@@ -127,7 +130,7 @@ def _compare(answer: Request, heard: _Heard, changes: Changes, found: Replay) ->
                 yield f"told {who} that {news}, of which it had not to tell then"
 
 
-def _anomaly(words: str, heard: _Heard, answer: Request, found: Replay) -> Anomaly:
+def _anomaly(words: str, heard: _Heard, answer: Request, found: Ground) -> Anomaly:
     start = min((each.sent for each in heard.received), default=answer.sent)
     until = answer.sent if answer.answered is None else answer.answered
     return Anomaly(

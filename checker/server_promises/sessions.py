@@ -17,27 +17,25 @@ way of the servers meanwhile, and no new leader began: each gives every session 
     A session was resumed after its end.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
 from rumpus.checker.history import History, session_hex
-from rumpus.checker.server_promises.rules import (
+from rumpus.checker.server_promises.replay import (
     anomaly_of_request,
-    asked,
     conversations,
     incomplete,
 )
+from rumpus.checker.server_promises.writes import asked
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.calm import Span, longest_calm, merged
 from rumpus.checker.timeline.timeline import Logs, Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
-from rumpus.checker.wire.matching import Conversations
-from rumpus.checker.wire.records import WRITES, Handshake, Request
+from rumpus.checker.wire.matching import Conversations, Heard
+from rumpus.checker.wire.records import Handshake
 from rumpus.checker.znodes.ephemeral_lives import OF_A_DEAD_OWNER, OF_TWO_OWNERS, REVIVED_SESSION
 
 EARLY_EXPIRY = Kind(
@@ -72,19 +70,6 @@ LATE_NS = 1_000_000_000
 """How long a leader may take, besides what its ticks explain, to end a session (ns)."""
 
 
-@dataclass
-class _Heard:
-    """What passed in a session, in order of time.
-
-    Attributes:
-        proofs: when a request was sent that was answered, and the timeout that its connection has.
-        signs: when anything was sent, or answered, that a server may have heard of.
-    """
-
-    proofs: list[tuple[int, int]] = field(default_factory=list)
-    signs: list[int] = field(default_factory=list)
-
-
 @check(
     "server sessions",
     finds=[EARLY_EXPIRY, LATE_EXPIRY, UNPROVEN_SESSION, MOVED_SESSION, REVIVED_SESSION],
@@ -99,11 +84,11 @@ def check_server_sessions(timeline: Timeline) -> CheckResult | None:
     talk = timeline.part(conversations)
     result = CheckResult(name="server sessions")
     result.anomalies += _resumed(talk, timeline)
-    result.anomalies += _moved(talk)
+    result.anomalies += _moved(talk, timeline)
     result.anomalies += _unclosed(talk, timeline)
     expiries = 0
     if timeline.logs is not None:
-        heard = _heard(talk)
+        heard = {session_hex(session): words for session, words in talk.heard.items()}
         troubled = troubles(timeline)
         for session, life in timeline.logs.truth.sessions().items():
             words = heard.get(session)
@@ -141,35 +126,10 @@ def _quiet(spans: Sequence[Span], since: int, until: int) -> bool:
     return not any(start <= until and end >= since for start, end in spans)
 
 
-def _heard(talk: Conversations) -> dict[str, _Heard]:
-    """What servers can have heard of each session."""
-    found: dict[str, _Heard] = defaultdict(_Heard)
-    names = {
-        connection: session_hex(shake.session) for connection, shake in talk.handshakes.items()
-    }
-    for shake in talk.handshakes.values():
-        if shake.session and shake.answered is not None:
-            found[session_hex(shake.session)].proofs.append((shake.sent, shake.timeout))
-        for session in {shake.session, shake.asked} - {0}:
-            found[session_hex(session)].signs += [shake.sent, shake.answered or shake.sent]
-    for request in talk.requests:
-        shaken = talk.handshakes.get((request.client, request.connection))
-        if shaken is None or not shaken.session:
-            continue
-        words = found[names[request.client, request.connection]]
-        words.signs += [request.sent, request.answered or request.sent]
-        if request.answered is not None:
-            words.proofs.append((request.sent, shaken.timeout))
-    for words in found.values():
-        words.proofs.sort()
-        words.signs.sort()
-    return found
-
-
 def _expiry(
     session: str,
     life: SessionLife,
-    heard: _Heard,
+    heard: Heard,
     troubled: Sequence[Span],
     timeline: Timeline,
     logs: Logs,
@@ -181,9 +141,15 @@ def _expiry(
     ended = None if life.closed_ms is None else logs.clock.monotonic(life.closed_ms)
     if ended is not None and life.expired:
         # What a follower has heard may have been on its way to the leader for a tick.
-        last = bisect_left(heard.proofs, (ended - tick,)) - 1
-        if last >= 0:
-            proof, timeout = heard.proofs[last]
+        proof, timeout = max(
+            (
+                each
+                for each in zip(heard.proofs, heard.timeouts, strict=True)
+                if each[0] < ended - tick
+            ),
+            default=(None, 0),
+        )
+        if proof is not None:
             lived = ended - proof
             led = timeline.part(_leaders)
             same = not any(proof <= begun <= ended for begun in led)
@@ -206,7 +172,7 @@ def _late(
     session: str,
     ended: int | None,
     life: SessionLife,
-    heard: _Heard,
+    heard: Heard,
     troubled: Sequence[Span],
     timeline: Timeline,
 ) -> Iterator[Anomaly]:
@@ -215,12 +181,12 @@ def _late(
     A new leader gives a session its whole timeout, from when it begins to lead.
     """
     history, tick = timeline.history, timeline.tick_ms * 1_000_000
-    longest = max((timeout for _, timeout in heard.proofs), default=None)
+    longest = max(heard.timeouts, default=None)
     if longest is None:
         return
     allowed = longest * 1_000_000 + 3 * tick // 2 + LATE_NS
     over = history.end if ended is None else ended
-    signs = [each for each in heard.signs if each < over]
+    signs = sorted(each for each in heard.signs if each < over)
     if ended is None or life.expired:  # else its client ended it, which is the last sign
         signs.append(over)
     for sign, following in pairwise(signs):
@@ -273,31 +239,29 @@ def _ends(logs: Logs) -> Mapping[str, int]:
     }
 
 
-def _moved(talk: Conversations) -> Iterator[Anomaly]:
+def _moved(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
     """Writes that were carried out on a connection that their session had left.
 
     It has left if it was asked for elsewhere after this connection had it, and was granted there.
-    An answer that belongs to another request of that number says nothing of this one.
     """
-    mistaken = {id(request) for request in talk.mistaken}
     shakes: dict[int, list[Handshake]] = defaultdict(list)
     for shake in talk.handshakes.values():
         if shake.session and shake.answered is not None:
             shakes[shake.session].append(shake)
-    for request in talk.requests:
-        if request.name not in WRITES or not _succeeded(request) or id(request) in mistaken:
+    for connection, writes in talk.written.items():
+        own = talk.handshakes[connection]
+        later = [shake for shake in shakes[own.session] if shake.sent > (own.answered or own.sent)]
+        if not later:
             continue
-        own = talk.handshakes.get((request.client, request.connection))
-        if own is None or own.answered is None:
-            continue
-        for shake in shakes[own.session]:
-            if shake.sent > own.answered and request.sent > (shake.answered or shake.sent):
+        left = min(later, key=lambda each: each.answered or each.sent)
+        for sent, place in writes:
+            if sent > (left.answered or left.sent):
+                request = timeline.wire.request_at(place)
                 words = (
                     f"{asked(request)} of {talk.who(request.client)} was carried out at {own.node}"
-                    f", although session {session_hex(own.session)} had moved to {shake.node}"
+                    f", although session {session_hex(own.session)} had moved to {left.node}"
                 )
                 yield anomaly_of_request(MOVED_SESSION, words, request, talk)
-                break
 
 
 def _unclosed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
@@ -307,8 +271,8 @@ def _unclosed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
         return
     closed = {txn.session: txn.zxid for txn in truth.committed if txn.name == "closeSession"}
     unsure = {txn.session for txn in (*truth.uncertain, *truth.forked)}
-    for request in talk.requests:
-        if request.name != "close" or request.error != 0:
+    for request in talk.closes:
+        if request.error != 0:
             continue
         session = talk.session_of(request)
         if (
@@ -319,10 +283,6 @@ def _unclosed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
             words = f"{talk.node_of(request)} told {talk.who(request.client)} that session "
             words += f"{session_hex(session)} was closed, and it was not"
             yield anomaly_of_request(LATE_EXPIRY, words, request, talk)
-
-
-def _succeeded(request: Request) -> bool:
-    return request.error == 0 and not any(part.error for part in request.parts)
 
 
 def _of_handshake(kind: Kind, words: str, shake: Handshake, talk: Conversations) -> Anomaly:

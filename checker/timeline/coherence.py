@@ -21,6 +21,7 @@ from rumpus.checker.timeline.processes_of_clients import (
     miscounted_operations,
     unexplained_processes,
 )
+from rumpus.checker.wire.records import WireRecords
 
 TOLERANCE_NS = 50_000_000
 """How much earlier (ns) a client may learn of its session than the logs say that it began."""
@@ -47,9 +48,10 @@ class Contradictions:
     history: list[str] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
     clock: list[str] = field(default_factory=list)
+    wire: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[str]:
-        yield from (*self.history, *self.logs, *self.clock)
+        yield from (*self.history, *self.logs, *self.clock, *self.wire)
 
 
 def contradictions(
@@ -60,6 +62,7 @@ def contradictions(
     clock: WallClock | None = None,
     lossy: bool = False,
     sessions: bool = True,
+    wire: WireRecords | None = None,
 ) -> Contradictions:
     """The contradictions in the record of a run.
 
@@ -71,6 +74,7 @@ def contradictions(
         lossy: whether servers may have lost what they acknowledged (a disk that ignores fsync, a
             server with a deliberate bug): then logs may lack what clients saw.
         sessions: whether clients have sessions, as ZooKeeper's have.
+        wire: what passed on the links, if that is at hand.
     """
     found = Contradictions(
         history=[
@@ -83,6 +87,8 @@ def contradictions(
             *(_unplanned_faults(history, plan) if plan is not None else ()),
         ]
     )
+    if wire is not None:
+        found.wire += _missing_on_the_wire(history, wire)
     if truth is None or lossy:
         return found
     found.logs += _unknown_to_logs(history, truth)
@@ -92,6 +98,19 @@ def contradictions(
     if clock is not None:
         found.clock += _apart(history, truth, clock)
     return found
+
+
+def _missing_on_the_wire(history: History, wire: WireRecords) -> Iterator[str]:
+    """Of each client there are as many handshakes and requests as had passed, or more."""
+    there = wire.passed
+    for op in history.events("link", "wire"):
+        client, passed = op.value["client"], op.value["recorded"]
+        if there[client] < passed:
+            who = f"c{client}" if client < history.clients else "the auditor"
+            yield (
+                f"{passed} handshakes and requests of {who} had passed on its links, and "
+                f"{there[client]} are recorded"
+            )
 
 
 def _missing_records(history: History) -> Iterator[str]:

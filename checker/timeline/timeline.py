@@ -36,7 +36,7 @@ from rumpus.checker.timeline.server_view import server_view
 from rumpus.checker.timeline.session_proofs import lives_by_grants
 from rumpus.checker.timeline.states import Interval, state_intervals
 from rumpus.checker.timeline.unasked_holds import unasked_holds
-from rumpus.checker.wire.records import Wire
+from rumpus.checker.wire.records import WireRecords
 
 Part = TypeVar("Part")
 
@@ -157,7 +157,7 @@ class Timeline:
     history: History
     promises: Held
     truth: ServerTruth | None = None
-    wire: Sequence[Wire] = ()
+    wire: WireRecords = field(default_factory=WireRecords)
     clock: WallClock | None = None
     leases: ServerView | None = None
     line: LineOfContenders | None = None

@@ -10,6 +10,7 @@ under way (the first was sent on a connection that broke), it may answer the sec
 first one is carried out. That is the client's doing: such answers are not held against servers.
 """
 
+from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,21 +18,55 @@ from dataclasses import dataclass, field
 
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.wire.access import Identity
-from rumpus.checker.wire.records import WRITES, Handshake, Request, Wire
+from rumpus.checker.wire.records import (
+    READS,
+    SET_WATCHES,
+    WRITES,
+    Handshake,
+    Request,
+    WireRecords,
+)
 
 Connection = tuple[int, int]
 """Client, and the number of the connection among its."""
 
 
 @dataclass
+class Heard:
+    """What passed in a session; times in ns, not in order.
+
+    Attributes:
+        proofs: when something was sent that was answered.
+        timeouts: the timeout (ms) that the connection of each has.
+        signs: when anything was sent, or answered, that a server may have heard of.
+    """
+
+    proofs: "array[int]" = field(default_factory=lambda: array("q"))
+    timeouts: "array[int]" = field(default_factory=lambda: array("q"))
+    signs: "array[int]" = field(default_factory=lambda: array("q"))
+
+    def add(self, sent: int, answered: int | None, timeout: int) -> None:
+        """Take something that was sent, and maybe answered, on a connection of the session."""
+        self.signs.append(sent)
+        if answered is not None:
+            self.signs.append(answered)
+            self.proofs.append(sent)
+            self.timeouts.append(timeout)
+
+
+@dataclass
 class Conversations:
-    """The wire, by connection.
+    """The wire, by connection. Requests are named by their places in the record of the wire.
 
     Attributes:
         clients: how many clients the workload has.
         handshakes: connection -> how it began.
-        requests: all requests, in the order in which they were sent.
         transactions: zxid -> the request that asked for it, where that is certain.
+        reads: the zxid in the answer to each read, and ``set-watches``, and its place.
+        written: connection -> when each write was sent that was carried out, and its place.
+        heard: session -> what passed in it.
+        closes: requests to end a session.
+        back: answers that show less than their connection had been shown before, and what that was.
         missing: writes that were answered without an error and are in no server's log.
         proofs: the ``auth`` requests of a connection.
         mistaken: writes that got the answer to an earlier request of the same session and number.
@@ -39,15 +74,21 @@ class Conversations:
 
     clients: int = 0
     handshakes: dict[Connection, Handshake] = field(default_factory=dict)
-    requests: list[Request] = field(default_factory=list)
-    transactions: dict[int, Request] = field(default_factory=dict)
+    transactions: dict[int, int] = field(default_factory=dict)
+    reads: list[tuple[int, int]] = field(default_factory=list)
+    written: dict[Connection, list[tuple[int, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    heard: dict[int, Heard] = field(default_factory=lambda: defaultdict(Heard))
+    closes: list[Request] = field(default_factory=list)
+    back: list[tuple[Request, int]] = field(default_factory=list)
     missing: list[Request] = field(default_factory=list)
     mistaken: list[Request] = field(default_factory=list)
-    proofs: dict[Connection, list[Request]] = field(default_factory=dict)
+    proofs: dict[Connection, list[Request]] = field(default_factory=lambda: defaultdict(list))
 
     def identities_of(self, request: Request) -> list[Identity] | None:
         """Whom its client had proved to be on the connection; None if that is not known."""
-        found = []
+        found: list[Identity] = []
         for proof in self.proofs.get((request.client, request.connection), ()):
             if proof.sent > request.sent or proof.who is None:
                 continue
@@ -78,7 +119,7 @@ class Conversations:
 
 
 def match(
-    wire: Iterable[Wire], committed: Sequence[Txn], others: Iterable[Txn], clients: int
+    wire: WireRecords, committed: Sequence[Txn], others: Iterable[Txn], clients: int
 ) -> Conversations:
     """Find the requests' transactions.
 
@@ -88,50 +129,104 @@ def match(
         others: transactions that are in some log, but not in the history, or not surely.
         clients: how many clients the workload has.
     """
-    found = Conversations(clients)
-    for record in wire:
+    matching = _Matching(committed, others, clients)
+    for place, record in wire.located():
         if isinstance(record, Handshake):
-            found.handshakes[record.client, record.connection] = record
+            matching.handshake(record)
         elif isinstance(record, Request):
-            found.requests.append(record)
-            if record.name in ("auth", "sasl"):
-                found.proofs.setdefault((record.client, record.connection), []).append(record)
-    found.requests.sort(key=lambda each: each.sent)
-    logged = _by_number(committed)
-    transactions = {txn.zxid: txn for txn in committed}
-    numbers = Counter(
-        (found.session_of(each), each.xid) for each in found.requests if each.name in WRITES
-    )
-    astray = _by_number(others).keys()
-    shown: dict[Connection, int] = defaultdict(int)
-    unanswered: dict[tuple[int, int], list[Request]] = defaultdict(list)
-    for request in found.requests:
-        connection = (request.client, request.connection)
-        key = (found.session_of(request), request.xid)
-        if request.name in WRITES and not key[0]:
-            continue
+            matching.request(place, record)
+    return matching.end(wire)
+
+
+Key = tuple[int, int]
+"""Session, and the number of a request."""
+
+
+class _Matching:
+    """Takes records in the order in which servers answered."""
+
+    def __init__(self, committed: Sequence[Txn], others: Iterable[Txn], clients: int) -> None:
+        self._found = Conversations(clients)
+        self._logged = _by_number(committed)
+        self._txns = {txn.zxid: txn for txn in committed}
+        self._astray = _by_number(others).keys()
+        self._shown: dict[Connection, int] = {}
+        self._odd: list[tuple[int, int, Request]] = []
+        self._unanswered: dict[Key, list[tuple[int, Request]]] = defaultdict(list)
+
+    def handshake(self, shake: Handshake) -> None:
+        """Take a handshake; it comes before the requests on its connection."""
+        found = self._found
+        connection = (shake.client, shake.connection)
+        found.handshakes[connection] = shake
+        if shake.session:
+            found.heard[shake.session].add(shake.sent, shake.answered, shake.timeout)
+            self._shown[connection] = shake.seen
+        if shake.asked and shake.asked != shake.session:
+            found.heard[shake.asked].signs += array("q", [shake.sent, shake.answered or shake.sent])
+
+    def request(self, place: int, request: Request) -> None:
+        """Take a request, answered or not."""
+        found, connection = self._found, (request.client, request.connection)
+        shake = found.handshakes.get(connection)
+        if request.name in ("auth", "sasl"):
+            found.proofs[connection].append(request)
+        if shake is None or not shake.session:
+            return
+        found.heard[shake.session].add(request.sent, request.answered, shake.timeout)
+        key = (shake.session, request.xid)
         if request.answered is None:
             if request.name in WRITES:
-                unanswered[key].append(request)
-            continue
-        before, shown[connection] = shown[connection], max(shown[connection], request.zxid)
-        if request.name not in WRITES:
-            continue
-        zxids = logged.get(key, ())
+                self._unanswered[key].append((place, request))
+            return
+        before = self._shown.get(connection, 0)
+        if request.zxid > before:
+            self._shown[connection] = request.zxid
+        elif 0 < request.zxid < before:
+            found.back.append((request, before))
+        if request.name in WRITES:
+            self._write(place, request, key, before)
+        elif request.name in READS or request.name in SET_WATCHES:
+            found.reads.append((request.zxid, place))
+        elif request.name == "close":
+            found.closes.append(request)
+
+    def _write(self, place: int, request: Request, key: Key, before: int) -> None:
+        """Take a write that was answered; ``before``: what had been shown until then."""
+        found, zxids = self._found, self._logged.get(key, ())
         at = bisect_right(zxids, request.zxid)
         if at and zxids[at - 1] > before:
-            if numbers[key] > 1 and not _fits(transactions[zxids[at - 1]], request):
-                found.mistaken.append(request)
+            zxid = zxids[at - 1]
+            if _fits(self._txns[zxid], request):
+                found.transactions[zxid] = place
             else:
-                found.transactions[zxids[at - 1]] = request
-        elif request.error == 0 and key not in astray:
+                self._odd.append((zxid, place, request))
+                return
+        elif request.error == 0 and key not in self._astray:
             found.missing.append(request)
-    # What was never answered can be matched where only one transaction can be its.
-    for key, requests in unanswered.items():
-        left = [zxid for zxid in logged.get(key, ()) if zxid not in found.transactions]
-        if len(requests) == len(left) == 1 and _fits(transactions[left[0]], requests[0]):
-            found.transactions[left[0]] = requests[0]
-    return found
+        if request.error == 0 and not any(part.error for part in request.parts):
+            found.written[request.client, request.connection].append((request.sent, place))
+
+    def end(self, wire: WireRecords) -> Conversations:
+        """Match what could not be matched before all was known."""
+        found = self._found
+        if self._odd:
+            numbers = Counter(
+                (found.session_of(each), each.xid)
+                for each in wire
+                if isinstance(each, Request) and each.name in WRITES
+            )
+            for zxid, place, request in self._odd:
+                if numbers[found.session_of(request), request.xid] > 1:
+                    found.mistaken.append(request)
+                else:
+                    found.transactions[zxid] = place
+        # What was never answered can be matched where only one transaction can be its.
+        for key, requests in self._unanswered.items():
+            left = [zxid for zxid in self._logged.get(key, ()) if zxid not in found.transactions]
+            if len(requests) == len(left) == 1 and _fits(self._txns[left[0]], requests[0][1]):
+                found.transactions[left[0]] = requests[0][0]
+        return found
 
 
 _MADE_BY = {

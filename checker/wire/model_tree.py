@@ -1,11 +1,10 @@
-"""The tree of znodes that committed transactions lead to, with what every znode was at each zxid.
+"""The tree of znodes that committed transactions lead to, one after the other.
 
 It is kept by ZooKeeper's own rules (``DataTree`` and ``DataNode.copyStat`` of 3.8), from the
 transactions alone. So it says what a server that has applied all up to some zxid must answer, and
 whether a transaction may follow the ones before it.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from zlib import crc32
@@ -84,10 +83,6 @@ class Node:
         return View(stat, self.data, (self.children, self.names), self.acl)
 
 
-Past = list[tuple[int, View | None]]
-"""What a znode was from which zxid on; None: it was not there."""
-
-
 class ModelTree:
     """The tree, which transactions move forward.
 
@@ -102,27 +97,19 @@ class ModelTree:
         self.nodes: dict[str, Node] = {"/": root}
         self.ended: dict[int, int] = {}
         self._owned: dict[int, dict[str, None]] = {}
-        self._past: dict[str, Past] = {"/": [(0, root.view())]}
-        self._changed: set[str] = set()
 
     def owned(self, session: int) -> set[str]:
         """The ephemeral znodes of a session."""
         return set(self._owned.get(session, ()))
 
-    def view(self, path: str, zxid: int) -> View | None:
-        """What a znode was after all transactions up to a zxid; None if it was not there."""
-        past = self._past.get(path, ())
-        at = bisect_right(past, zxid, key=lambda each: each[0])
-        return past[at - 1][1] if at else None
+    def view(self, path: str) -> View | None:
+        """What a server tells of a znode now; None if it is not there."""
+        node = self.nodes.get(path)
+        return None if node is None else node.view()
 
-    def below(self, prefix: str, zxid: int) -> Iterator[tuple[str, View]]:
-        """The znodes whose path begins so, after all transactions up to a zxid.
-
-        Cost: O(n) in all znodes that there ever were.
-        """
-        for path in self._past:
-            if path.startswith(prefix) and (view := self.view(path, zxid)) is not None:
-                yield path, view
+    def below(self, prefix: str) -> Iterator[tuple[str, Node]]:
+        """The znodes whose path begins so. Cost: O(n) in all znodes."""
+        return ((path, node) for path, node in self.nodes.items() if path.startswith(prefix))
 
     def apply(self, txn: Txn) -> list[str]:
         """Apply a transaction.
@@ -132,11 +119,6 @@ class ModelTree:
             far as that can be.
         """
         broken = [words for effect in txn.effects if (words := self._apply(effect))]
-        for path in self._changed:
-            node = self.nodes.get(path)
-            view = None if node is None else node.view()
-            self._past.setdefault(path, []).append((txn.zxid, view))
-        self._changed.clear()
         if txn.name == "createSession":
             self.ended.pop(txn.session, None)
         elif txn.name == "closeSession":
@@ -196,7 +178,6 @@ class ModelTree:
             parent.creations, parent.pzxid = made, txn.zxid
         parent.children += 1
         parent.names += crc32(name_of(path))
-        self._changed |= {path, above}
         return broken
 
     def _delete(self, txn: Txn, path: str) -> str:
@@ -214,7 +195,6 @@ class ModelTree:
         if node.owner:
             self._owned.get(node.owner, {}).pop(path, None)
         above = parent_of(path)
-        self._changed |= {path, above}
         parent = self.nodes.get(above)
         if parent is not None:
             parent.children -= 1
@@ -226,7 +206,6 @@ class ModelTree:
         if node is None:
             return f"{path} is changed, but it does not exist"
         version = txn.version or 0
-        self._changed.add(path)
         if txn.name == "setACL":
             node.former = (node.acl, _FOR_EVER)
             before, node.aversion, node.acl = node.aversion, version, txn.acl or ()

@@ -9,6 +9,7 @@ applied, so before any answer that names this zxid or a later one.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.wire.model_tree import ModelTree, parent_of
@@ -72,6 +73,18 @@ def _happenings(txn: Txn) -> Iterator[Happened]:
             yield from (("deleted", each) for each in effect.paths or ())
 
 
+class Replayed(NamedTuple):
+    """What a ``set-watches`` comes to.
+
+    Attributes:
+        events: what its client has missed.
+        left: the watches that it leaves: path, table and mode (None: it fires once).
+    """
+
+    events: list[Happened]
+    left: list[tuple[str, str, int | None]]
+
+
 class Watches:
     """The watches of one connection.
 
@@ -126,15 +139,23 @@ class Watches:
             found = above in table and self._lasting.get(above) == _RECURSIVE
         return found
 
-    def answered(self, request: Request, tree: ModelTree) -> list[Happened]:
+    def answered(self, request: Request, missed: Replayed | None) -> Sequence[Happened]:
         """Take the answer to a request that may change watches.
+
+        Args:
+            request: what was answered.
+            missed: what a ``set-watches`` must come to.
 
         Returns:
             Events that a server sends just before: what a ``set-watches`` has missed.
         """
         name, path, error = request.name, request.path, request.error
-        if name in ("set-watches", "set-watches2") and not error:
-            return self._replayed(request, tree)
+        if missed is not None:
+            for path, table, mode in missed.left:
+                self._add(path, self._data if table == "data" else self._child, mode)
+                if mode is not None:
+                    self._child.add(path)
+            return missed.events
         if name == "add-watch" and not error:
             self._add(path, self._data, request.mode)
             self._child.add(path)
@@ -147,7 +168,7 @@ class Watches:
                 self._lasting.pop(path, None)
         elif request.watch:
             self._read(name, path, error)
-        return []
+        return ()
 
     def _read(self, name: str, path: str, error: int | None) -> None:
         """A read that asks to leave a watch was answered."""
@@ -163,33 +184,35 @@ class Watches:
             self._lasting[path] = mode
         table.add(path)
 
-    def _replayed(self, request: Request, tree: ModelTree) -> list[Happened]:
-        """What ``DataTree.setWatches`` sends, and the watches that it leaves."""
-        data, exists, child, *lasting = request.watches
-        events: list[Happened] = []
-        for path in data:
-            view = tree.view(path, request.zxid)
-            if view is None:
-                events.append(("deleted", path))
-            elif view.stat.mzxid > request.since:
-                events.append(("changed", path))
-            else:
-                self._add(path, self._data)
-        for path in exists:
-            if tree.view(path, request.zxid) is not None:
-                events.append(("created", path))
-            else:
-                self._add(path, self._data)
-        for path in child:
-            view = tree.view(path, request.zxid)
-            if view is None:
-                events.append(("deleted", path))
-            elif view.stat.pzxid > request.since:
-                events.append(("child", path))
-            else:
-                self._add(path, self._child)
-        for mode, paths in enumerate(lasting):
-            for path in paths:
-                self._add(path, self._data, mode)
-                self._child.add(path)
-        return events
+
+def replayed(request: Request, tree: ModelTree) -> Replayed | None:
+    """What ``DataTree.setWatches`` does, with the tree as it is then; None if it was refused."""
+    if request.error:
+        return None
+    data, exists, child, *lasting = request.watches
+    events: list[Happened] = []
+    left: list[tuple[str, str, int | None]] = []
+    for path in data:
+        node = tree.nodes.get(path)
+        if node is None:
+            events.append(("deleted", path))
+        elif node.mzxid > request.since:
+            events.append(("changed", path))
+        else:
+            left.append((path, "data", None))
+    for path in exists:
+        if path in tree.nodes:
+            events.append(("created", path))
+        else:
+            left.append((path, "data", None))
+    for path in child:
+        node = tree.nodes.get(path)
+        if node is None:
+            events.append(("deleted", path))
+        elif node.pzxid > request.since:
+            events.append(("child", path))
+        else:
+            left.append((path, "child", None))
+    for mode, paths in enumerate(lasting):
+        left += [(path, "data", mode) for path in paths]
+    return Replayed(events, left)

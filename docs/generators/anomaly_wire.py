@@ -11,7 +11,8 @@ from typing import Final
 from docs.generators.scene import Row
 from rumpus.checker.history import session_hex
 from rumpus.checker.server_promises.events import WRONG_EVENT
-from rumpus.checker.server_promises.rules import asked, conversations
+from rumpus.checker.server_promises.replay import conversations
+from rumpus.checker.server_promises.writes import asked
 from rumpus.checker.servers.server_truth import touched
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.timeline import Timeline
@@ -37,6 +38,8 @@ class WireStory:
         self._timeline = timeline
         self._talk: Conversations = timeline.part(conversations)
         self._anomaly = anomaly
+        found = [each for each in timeline.wire if isinstance(each, Request)]
+        self._requests = sorted(found, key=lambda each: each.sent)
         self._ids = [int(each, 16) for each in _HEX.findall(anomaly.description)]
         self._paths = list(dict.fromkeys(_PATH.findall(anomaly.description)))
         truth = timeline.truth
@@ -63,12 +66,17 @@ class WireStory:
     def _own_requests(self) -> list[Request]:
         """The requests that the anomaly is about."""
         start, end = self._anomaly.start, self._anomaly.end
-        found = [each for each in self._talk.requests if each.answered == end or each.sent == start]
+        found = [each for each in self._requests if each.answered == end or each.sent == start]
         zxids = [txn.zxid for txn in self._committed if self._time(txn) == start == end]
-        logged = (self._talk.transactions.get(each) for each in (*self._ids, *zxids))
+        logged = (self._request_of(each) for each in (*self._ids, *zxids))
         found += [each for each in logged if each is not None and each not in found]
         named = [each for each in found if self._is_named(each)]
         return named or found[:2]
+
+    def _request_of(self, zxid: int) -> Request | None:
+        """The request of a transaction, where that is known."""
+        place = self._talk.transactions.get(zxid)
+        return None if place is None else self._timeline.wire.request_at(place)
 
     def _is_named(self, request: Request) -> bool:
         paths = [part.path for part in (request.parts or [request])]
@@ -98,7 +106,7 @@ class WireStory:
         for answer in own:
             watching = [
                 each
-                for each in self._talk.requests
+                for each in self._requests
                 if (each.client, each.connection) == (answer.client, answer.connection)
                 and each.sent < answer.sent
                 and each.path in self._paths
@@ -143,7 +151,7 @@ class WireStory:
             time = self._time(txn)
             if time > until or done >= MOST_CHANGES or not touched(txn.effects) & about:
                 continue
-            request = self._talk.transactions.get(txn.zxid)
+            request = self._request_of(txn.zxid)
             if request is not None and request in own:
                 continue
             done += 1

@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -28,6 +27,7 @@ from docker.errors import APIError, ImageNotFound
 from requests.exceptions import RequestException
 
 from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.watched_command import watched
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.scratch import scratch
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
@@ -216,7 +216,7 @@ def _bootstrap(client: DockerClient, release: str, report: Report, why: str) -> 
         scratch("base") as place,
         scratch("debootstrap") as scripts,
     ):
-        _watched(
+        watched(
             [
                 *("env", f"DEBOOTSTRAP_DIR={_scripts_with(release, scripts)}"),
                 *("debootstrap", "--variant=minbase", release, str(place), *mirror),
@@ -255,44 +255,13 @@ def _install_debootstrap(why: str, registrys: str, report: Report) -> None:
         )
     failing = "installing debootstrap failed: install it by hand"
     report("installing debootstrap")
-    _watched(["apt-get", "update"], report, failing, quiet=True)
-    _watched(
+    watched(["apt-get", "update"], report, failing, quiet=True)
+    watched(
         ["apt-get", "install", "--yes", "--no-install-recommends", "debootstrap"],
         report,
         failing,
         quiet=True,
     )
-
-
-def _watched(command: list[str], report: Report, failing: str, *, quiet: bool = False) -> None:
-    """Run a command and report its lines. If this process is interrupted, the command is ended.
-
-    Raises:
-        EnvironmentRefusal: it failed; the message is ``failing`` and its last lines.
-    """
-    lines: list[str] = []
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        process_group=0,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                lines.append(line.rstrip())
-                if not quiet:
-                    report(lines[-1])
-        except BaseException:
-            # SIGTERM, not SIGKILL: so debootstrap unmounts what it has mounted.
-            os.killpg(process.pid, signal.SIGTERM)
-            raise
-    if process.returncode:
-        raise EnvironmentRefusal(f"{failing}:\n" + "\n".join(lines[-8:]))
 
 
 def _build(client: DockerClient, system: str, version: str, base: str, report: Report) -> None:

@@ -214,6 +214,10 @@ class ProcessLinks:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
         return self._ask(int, "shown", client)
 
+    def recorded(self, client: int) -> int:
+        """How many handshakes and requests of a client are in the wire's record so far."""
+        return self._ask(int, "recorded", client)
+
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
         return self._ask(bool, "unimplemented", client)

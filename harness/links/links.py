@@ -152,6 +152,12 @@ class Links(Protocol):
     def shown(self, client: int) -> int:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
 
+    def recorded(self, client: int) -> int:
+        """How many handshakes and requests of a client (the auditor, too) are in the wire's record.
+
+        Those under way are among them.
+        """
+
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""
 

@@ -7,6 +7,7 @@ thinks of it.
 
 import struct
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha1
 from zlib import crc32
@@ -266,6 +267,7 @@ class WireLog:
 
     Attributes:
         lines: what was not written yet.
+        begun: client -> how many handshakes and requests of it have passed.
     """
 
     _MANY = 1 << 16  # bytes
@@ -273,6 +275,7 @@ class WireLog:
     def __init__(self, origin: int, write: Callable[[bytes], object] | None = None) -> None:
         self.origin = origin
         self.lines = bytearray()
+        self.begun: Counter[int] = Counter()
         self._write = write
         self._encoder = msgspec.json.Encoder()
         self._taps: dict[WireTap, None] = {}
@@ -347,6 +350,7 @@ class WireTap:
             self._reply(frame, now)
 
     def _asked(self, frame: bytes, now: int) -> None:
+        self._log.begun[self._client] += 1
         self._handshake = record = Handshake(
             self._client, self._connection, self._node, now - self._log.origin
         )
@@ -390,6 +394,7 @@ class WireTap:
                 record.parts = _ask_parts(_Cursor(frame, _REQUEST.size))
         except (struct.error, KeyError):
             record.name = f"malformed {name}"
+        self._log.begun[self._client] += 1
         self._waiting.setdefault(xid, []).append(record)
 
     def _reply(self, frame: bytes, now: int) -> None:

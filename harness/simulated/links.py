@@ -104,8 +104,8 @@ class SimLinks:
         self._host = host
         self._servers = dict(servers)
         self._watch_events: deque[WatchSeen | WatchLeft] = deque()
-        wire = wire or WireLog(0)
-        self._tallies = [Tally(client, wire) for client in range(clients)]
+        self._wire = wire or WireLog(0)
+        self._tallies = [Tally(client, self._wire) for client in range(clients)]
         self._afflicted: set[int] = set()
         self._blacklist: set[int] = set()
         self._links: list[dict[str, Link]] = []
@@ -310,6 +310,11 @@ class SimLinks:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
         self._chosen(client, ())
         return self._tallies[client].shown
+
+    def recorded(self, client: int) -> int:
+        """How many handshakes and requests of a client are in the wire's record so far."""
+        self._chosen(client, ())
+        return self._wire.begun[client]
 
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""

@@ -13,7 +13,7 @@ from typing import Any
 from rumpus.campaigns.bisecting import Ran
 from rumpus.campaigns.case import Case, save_case
 from rumpus.campaigns.replaying import ENDING
-from rumpus.campaigns.run_process import PROGRAM
+from rumpus.campaigns.run_process import program_for
 from rumpus.exit_codes import DEFECT, UNDECIDED
 from rumpus.harness.scratch import scratch
 from rumpus.usage_error import UsageError
@@ -159,7 +159,7 @@ def _replayed(here: Path, cases: Path, jobs: int) -> list[Ran]:
     }
     process = subprocess.Popen(
         [
-            *(sys.executable, "-P", "-c", PROGRAM, "replay", str(cases)),
+            *(sys.executable, "-P", "-c", program_for(os.getpid()), "replay", str(cases)),
             *("--trust", "--json", "--jobs", str(jobs)),
         ],
         cwd=here,

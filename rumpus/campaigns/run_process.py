@@ -32,17 +32,26 @@ _MAIN: Final = (
 )
 """The program of a process. The parent's modules are found in it, in the parent's order."""
 
-PROGRAM: Final = (
-    "import sys; from rumpus.harness.clients.worker import end_with_parent_thread; "
-    "end_with_parent_thread(); from rumpus.program import main; sys.exit(main())"
-)
-"""The command line as Python code (``python -c``) for a process that does not outlive the thread
-that starts it, however that ends."""
-
 _TRACE: Final = "trace.txt"
 """The file in a process's directory into which Python writes where a fatal signal has hit it."""
 
 _TRACE_LINES: Final = 12
+
+
+def program_for(parent: int) -> str:
+    """The command line as code (``python -c``), for a process that ends with whoever starts it.
+
+    It ends with the thread, too, as soon as that ends, however it does.
+
+    Args:
+        parent: the process that starts it. If it has ended before this one has asked the kernel to
+            be told, the kernel tells nothing: it has another parent then.
+    """
+    return (
+        "import os, sys; from rumpus.harness.clients.worker import end_with_parent_thread; "
+        f"end_with_parent_thread(); os.getppid() == {parent} or os._exit(1); "
+        "from rumpus.program import main; sys.exit(main())"
+    )
 
 
 class Surroundings(NamedTuple):

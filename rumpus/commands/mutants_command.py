@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from rich.text import Text
 from rumpus.campaigns.case import Case, check_place_of_cases
 from rumpus.campaigns.mutant_cases import SMALL_CROWD, MutantCase, case_path, make_case
 from rumpus.campaigns.mutant_hunt import Hunt, Mutant, Told, hunt, survey
-from rumpus.campaigns.run_process import PROGRAM
+from rumpus.campaigns.run_process import program_for
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import ENVIRONMENT, campaign_exit_code, ending
@@ -340,7 +341,7 @@ class _Runs:
 
     def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
         """Perform one run; its result. A run that `end` stopped has a signal's exit code."""
-        command = [sys.executable, "-c", PROGRAM, *mutant.words(seed, kinds)]
+        command = [sys.executable, "-c", program_for(os.getpid()), *mutant.words(seed, kinds)]
         try:
             with scratch("mutants") as directory:
                 return self._perform([*command, "--runs", str(directory), "--json"])

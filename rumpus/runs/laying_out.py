@@ -14,6 +14,7 @@ from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.coherence import Contradictions, contradictions
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult
+from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
@@ -86,7 +87,7 @@ def lay_out(
         history=history,
         promises=Promises(prevents=frozenset()) if damaged else promises,
         truth=None if found.logs else files.truth,
-        wire=files.wire,
+        wire=WireRecords() if found.wire else files.wire,
         clock=clock,
         leases=None if found.clock or found.logs else files.leases,
         line=record.line,
@@ -213,6 +214,7 @@ def _contradictions(
         clock=clock,
         lossy=LYING_DISK in record.nemesis or record.options.get("server_mutant") is not None,
         sessions=record.system == ZOOKEEPER,
+        wire=None if files.changed is None or files.changed else files.wire,
     )
     if said is not None:
         found.history += [

@@ -13,7 +13,7 @@ from rumpus.checker.servers.txnlog import Known
 from rumpus.checker.timeline.lease_view import lease_view
 from rumpus.checker.timeline.ownership import ServerView
 from rumpus.checker.untrusted_file import in_utf8
-from rumpus.checker.wire.records import MalformedWire, Wire, read_wire
+from rumpus.checker.wire.records import MalformedWire, WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.record import RunRecord
@@ -58,7 +58,7 @@ class RunFiles(NamedTuple):
     leases: ServerView | None = None
     unread: Sequence[str] = ()
     servers: int = 0
-    wire: Sequence[Wire] = ()
+    wire: WireRecords = WireRecords()
 
 
 def read_run(run: RunDirectory) -> RunFiles:
@@ -75,7 +75,7 @@ def read_run(run: RunDirectory) -> RunFiles:
     record = run.read_record()
     _check_options(run, record)
     truth, leases = None, None
-    wire: list[Wire] = []
+    wire = WireRecords()
     unread: list[str] = []
     if changed == [] and record.system == ZOOKEEPER:
         truth, unread = server_truth(run, record.nodes)
@@ -87,17 +87,17 @@ def read_run(run: RunDirectory) -> RunFiles:
     return RunFiles(run, record, history, changed, truth, leases, unread, servers, wire)
 
 
-def _wire(run: RunDirectory) -> list[Wire]:
+def _wire(run: RunDirectory) -> WireRecords:
     """What passed on the links; empty for a run that did not record it.
 
     Raises:
         UnreadableRun: it cannot be read.
     """
     if not run.wire.exists():
-        return []
+        return WireRecords()
     content = read_regular(run.wire, "read what passed on the links", _LARGEST_WIRE)
     try:
-        return read_wire(content.splitlines())
+        return WireRecords(content)
     except MalformedWire as error:
         raise UnreadableRun(run.wire, str(error), "restore what the run wrote") from error
 

@@ -57,6 +57,8 @@ def no_links(_addresses, _clients):
         requests=lambda _client: {},
         shown=lambda _client: 0,
         unimplemented=lambda _client: False,
+        recorded=lambda _client: 0,
+        sessions=False,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
-from tests.torture.commands import Call, run_one
+from tests.torture.commands import Call, run_one, warm
 
 FAULTS = "client-kill,client-pause"
 SEEDS = range(1, 9)
@@ -41,6 +41,7 @@ def bases(place: Path, families: list[str]) -> list[Base]:
             Base(name, "valid", valid, other=broken),
             Base(name, "violation", broken, other=valid),
         ]
+        warm("check", str(broken), "--json")
     return found
 
 

@@ -1,18 +1,21 @@
 """Calling the program thousands of times: each call is a child of this process, and measured.
 
-A child is forked from a process that has imported everything, so a call costs what it does and
-not what Python takes to start.
+A child is forked from a process that has imported everything (``warm``), so a call costs what it
+does and not what Python takes to start.
 """
 
+import io
 import os
 import resource
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+from rumpus import command_line
 from rumpus.program import main
 
 WALL_S = 60.0
@@ -87,6 +90,12 @@ def run_one(call: Call) -> Ended:
     found: list[Ended] = []
     run_all(iter([call]), lambda _, ended: found.append(ended))
     return found[0]
+
+
+def warm(*words: str) -> None:
+    """Make a call in this process: what it imports, later calls need not."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        command_line.main(list(words))
 
 
 def _ended(call: Call, status: int, seconds: float, kilobytes: int) -> Ended:

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -63,34 +64,34 @@ def _forgeries(bases: list[Base], place: Path) -> Iterator[_Damaged]:
         yield _damaged(base, name, run, forged=True, changed=changed)
 
 
-def game(bases: list[Base], place: Path, pairs: set[str]) -> Row:
-    """Make every edit of runs that show a violation, and in some families every two of them.
+def game(bases: list[Base], place: Path, pairs: int) -> Iterator[Row]:
+    """Make every edit of runs that show a violation, and some two of them; a row a family.
 
     Args:
         bases: the runs.
         place: for files.
-        pairs: the families.
+        pairs: so many of each family, chosen by hash: those of more pairs have those of fewer.
     """
-    return _check(f"{len(EDITS)} edits, and pairs of them", _game(bases, place, pairs))
+    whole = len(EDITS) * (len(EDITS) - 1) // 2
+    words = f"{len(EDITS)} edits and {min(pairs, whole):,} of {whole:,} pairs"
+    for base in bases:
+        if base.outcome == "violation":
+            yield _check(f"{words}, {base.family}", _game(base, place / base.family, pairs))
 
 
-def _game(bases: list[Base], place: Path, pairs: set[str]) -> Iterator[_Damaged]:
-    broken = [base for base in bases if base.outcome == "violation"]
-    moves = [
-        (base, names)
-        for base in broken
-        for names in (
-            *((name,) for name in EDITS),
-            *(combinations(EDITS, 2) if base.family in pairs else ()),
-        )
-    ]
-    for number, (base, names) in enumerate(moves):
+def _game(base: Base, place: Path, pairs: int) -> Iterator[_Damaged]:
+    chosen = sorted(combinations(EDITS, 2), key=lambda names: _hash(base.family, *names))[:pairs]
+    for number, names in enumerate([*((name,) for name in EDITS), *chosen]):
         run = _copy(base, place, number)
         for name in names:
             EDITS[name](RunDirectory(run), RunDirectory(base.other))
         RunDirectory(run).seal()
         damaged = _damaged(base, ", then ".join(names), run, forged=True, changed=True)
         yield replace(damaged, only_performed=True)
+
+
+def _hash(*words: str) -> bytes:
+    return sha256("\0".join(words).encode()).digest()
 
 
 def performed_again(bases: list[Base], place: Path) -> Row:
@@ -133,7 +134,8 @@ def _check(title: str, damaged: Iterator[_Damaged]) -> Row:
         if wrong == "valid" and call.only_performed:
             again = run_one(replace(call, words=(*call.words, "--perform")))
             found = OUTCOMES.get(again.code, str(again.code))
-            row.count("found by --perform alone" if found != "valid" else "valid, performed, too")
+            by = "by --perform alone" if found != "valid" else "by nothing"
+            row.count(f"found {by} ({call.what})")
             wrong = again.trouble or (wrong if found == "valid" else None)
         if wrong is not None:
             row.defect(f"{call.base.family} ({call.base.outcome}), {call.what}: {wrong}")

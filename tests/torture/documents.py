@@ -342,7 +342,14 @@ def _projects() -> list[Any]:
             "faults": {"flood": "my.faults:Flood"},
             "private": ["mine"],
             "defaults": {"clients": 4, "time-limit": 9.5, "lock": {"nodes": 5, "strict": True}},
-        }
+        },
+        {
+            "recipes": {"another": {"workload": "queue", "recipe": "a.b:Queue", "promises": []}},
+            "workloads": {"theirs": "their.own.work:Load"},
+            "faults": {"storm": "weather:Storm", "flood": "weather:Flood"},
+            "private": ["theirs", "weather"],
+            "defaults": {"nodes": 3, "seed": 7, "queue": {"clients": 9, "nemesis": ["pause"]}},
+        },
     ]
 
 

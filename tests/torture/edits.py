@@ -212,6 +212,22 @@ def no_logs(run: RunDirectory, _: RunDirectory) -> bool:
 
 
 @edit
+def no_wire(run: RunDirectory, _: RunDirectory) -> bool:
+    if not run.wire.exists():
+        return False
+    run.wire.unlink()
+    return True
+
+
+@edit
+def the_wire_of_another_run(run: RunDirectory, other: RunDirectory) -> bool:
+    if not other.wire.exists():
+        return False
+    shutil.copyfile(other.wire, run.wire)
+    return True
+
+
+@edit
 def named_as_another_recipe(run: RunDirectory, _: RunDirectory) -> bool:
     """One that keeps its promises; the history says so, too."""
     document = json.loads(run.record.read_text())

@@ -15,11 +15,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
+from docker.errors import ImageNotFound
+
 from rumpus.campaigns.case import load_case
 from rumpus.harness.docker.engine import connect
+from rumpus.harness.docker.image import NODE, image_tag
 from rumpus.harness.docker.leftovers import OWNER_LABEL
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.owners import Owner
+from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES
 from rumpus.usage_error import UsageError
 from tests.rumpus.campaigns.conftest import DEADLOCK
 from tests.rumpus.conftest import Answer, Program, is_listening
@@ -67,7 +71,14 @@ def test_my_service(zookeeper, number):
 """
 
 
+RUN = "run lock --time-limit 5 --clients 3 --nemesis kill,client-pause --json --ensemble"
+
+OLD = "3.4.13"
+"""A version of ZooKeeper whose image is made, and removed: no test needs it."""
+
 COMMANDS = {
+    "run-sim": (f"{RUN} sim", 4.0),
+    "run-docker": (f"{RUN} docker", 25.0),
     "explore": (f"{EXPLORE} --jobs 2 --seeds 60", 12.0),
     "shrink": ("shrink {made}/it.case.json --jobs 2 --budget 20 --json", 8.0),
     "bisect": (
@@ -79,7 +90,9 @@ COMMANDS = {
     ),
     "mutants": ("mutants --family lock --budget 10 --jobs 2 --json", 12.0),
     "merge": ("merge {made}/0 {made}/1 --json", 2.0),
+    "image": (f"image --version {OLD} --json", 70.0),
 }
+ON_ENGINE = {"run-docker", "image"}
 """Name -> words of a command, and the seconds within which it is ended."""
 
 PYTESTS = {
@@ -92,6 +105,11 @@ PYTESTS = {
 """What is tested -> tests, and pytest's options."""
 
 
+PYTESTS_OWN = "self._rawentry.tb_lineno - 1"
+"""The last line of Python in which pytest fails to show an interrupt, if it came between two lines
+(``tb_lineno`` is None then, in Python 3.11)."""
+
+
 def ended_command(name: str, made: Path, count: int, place: Path, seed: int = 0) -> Row:
     """End a command by a signal so many times; ``made``: see ``prepared``."""
     row = Row(f"{count} times {name} ended by a signal")
@@ -99,11 +117,23 @@ def ended_command(name: str, made: Path, count: int, place: Path, seed: int = 0)
     for number in range(count):
         moment = Random(f"{seed} {name} {number}").uniform(0, longest)
         folder = place / str(number)
-        started = _begin(folder, line.format(made=made).split(), "rumpus.program")
+        if name == "image":
+            _without_image()
+        started = begun(folder, line.format(made=made).split(), "rumpus.program")
         # Before that it is Python that ends.
         _await(lambda one=started: one.process.poll() is not None or is_listening(one.process.pid))
         _ended(row, started, folder, moment, SIGNALS[number % len(SIGNALS)])
+    if name == "image":
+        _without_image()
     return row
+
+
+def _without_image() -> None:
+    """Remove the image that is to be made, and the one that it is made of."""
+    with contextlib.closing(connect()) as engine:
+        for tag in (image_tag(NODE, OLD), f"rumpus/debian:{DEBIAN_RELEASES[OLD]}"):
+            with contextlib.suppress(ImageNotFound):
+                engine.images.remove(tag)
 
 
 def ended_pytest(name: str, count: int, place: Path, seed: int = 0) -> Row:
@@ -117,10 +147,10 @@ def ended_pytest(name: str, count: int, place: Path, seed: int = 0) -> Row:
         (folder / "test_mine.py").write_text(tests)
         (folder / "conftest.py").write_text(BEGUN)
         words = ["-q", "-p", "rumpus.pytest_plugin", "-p", "no:cacheprovider", "test_mine.py"]
-        started = _begin(folder, [*words, *options], "pytest")
+        started = begun(folder, [*words, *options], "pytest")
         # Before that it is Python that ends.
-        begun = folder / "begun"
-        _await(lambda one=started, it=begun: one.process.poll() is not None or it.exists())
+        it_began = folder / "begun"
+        _await(lambda one=started, it=it_began: one.process.poll() is not None or it.exists())
         _ended(row, started, folder, moment, SIGNALS[number % len(SIGNALS)], is_pytest=True)
     return row
 
@@ -148,7 +178,7 @@ def prepared(place: Path) -> Path:
     return made
 
 
-def _begin(folder: Path, words: Sequence[object], module: str) -> Program:
+def begun(folder: Path, words: Sequence[object], module: str) -> Program:
     temporary = folder / "tmp"
     temporary.mkdir(parents=True)
     return Program(
@@ -187,6 +217,7 @@ def _ended(
             else:
                 started.process.send_signal(number)
         answer = started.end()
+        row.count(f"{number.name} {answer.code}")
         _judge(row, answer, what, number, is_pytest=is_pytest)
         _await(lambda: not started.living())
         if living := started.living():
@@ -197,7 +228,9 @@ def _ended(
 
 
 def _judge(row: Row, answer: Answer, what: str, number: int, *, is_pytest: bool) -> None:
-    row.count(f"exit code {answer.code}")
+    if is_pytest and PYTESTS_OWN in answer.err:
+        row.count("pytest cannot show where it was")
+        return
     allowed = {-number, 0, 2} if is_pytest else {-signal.SIGKILL, 0, 1, 3}
     if answer.code not in allowed:
         row.defect(f"{what}: exit code {answer.code}: {answer.err[-300:]}, {answer.out[-3000:]}")
@@ -226,6 +259,7 @@ def _left(row: Row, folder: Path, owners: set[str], what: str, *, killed: bool) 
     if mounted := [each for each in _mounts() if str(folder) in each]:
         row.defect(f"{what}: mounted {mounted}")
     if killed:
+        row.ways["left to clean"] += len([*temporary.iterdir(), *_containers(owners)])
         done = subprocess.run(
             [sys.executable, "-m", "rumpus.program", "clean"],
             env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
@@ -235,7 +269,9 @@ def _left(row: Row, folder: Path, owners: set[str], what: str, *, killed: bool) 
         )
         if done.returncode not in (0, 4):
             row.defect(f"{what}, then clean: exit code {done.returncode}: {done.stderr[-300:]}")
-    if left := [each.name for each in temporary.iterdir() if not each.name.startswith("pytest-")]:
+    # The lock of those who build images stays, because others may wait for it.
+    may_stay = "pytest-", "rumpus-image-"
+    if left := [each.name for each in temporary.iterdir() if not each.name.startswith(may_stay)]:
         row.defect(f"{what}: left {', '.join(left)}")
     for path in folder.rglob("*"):
         if path.name.startswith(".") and path.suffix[1:].isdigit():
@@ -247,6 +283,11 @@ def _left(row: Row, folder: Path, owners: set[str], what: str, *, killed: bool) 
             row.defect(f"{what}: half-written {path}: {error}")
     if containers := _containers(owners):
         row.defect(f"{what}: left {', '.join(containers)}")
+    if (latest := folder / "runs" / "latest").is_symlink():
+        ended = run_one(Call(("check", str(latest.resolve()), "--json"), folder / "check"))
+        row.measure(ended)
+        if ended.trouble or ended.code == 1:
+            row.defect(f"{what}, then check: {ended.trouble or 'a violation'}")
     shutil.rmtree(folder)
 
 

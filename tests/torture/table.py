@@ -20,8 +20,11 @@ class Row:
         self.ways[way] += 1
 
     def measure(self, ended: Ended) -> None:
-        self.seconds = max(self.seconds, ended.seconds)
-        self.memory = max(self.memory, ended.memory)
+        self.take(ended.seconds, ended.memory)
+
+    def take(self, seconds: float, memory: float) -> None:
+        self.seconds = max(self.seconds, seconds)
+        self.memory = max(self.memory, memory)
 
     def defect(self, words: str) -> None:
         self.defects.append(words)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sampling import one_in
-from tests.torture import troubled_runs
+from tests.torture import bad_places, load, troubled_runs
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import bases
 from tests.torture.damaged_runs import accidents
@@ -48,6 +48,22 @@ def test_interruptions(tmp_path):
 
 def test_kills(tmp_path):
     assert_clean(troubled_runs.killed_outright("sim", 1, tmp_path))
+
+
+@one_in(4)
+def test_read_only_places(tmp_path):
+    assert_clean(bad_places.read_only(tmp_path, docker=False))
+
+
+@one_in(4)
+def test_clocks_that_step(tmp_path):
+    assert_clean(bad_places.stepped_clock("sim", tmp_path))
+
+
+@one_in(4)
+def test_explorations_in_one_process(tmp_path):
+    row = load.many_explorations(10, tmp_path / "here", look=lambda _: None)
+    assert_clean(row)
 
 
 def test_ends_of_a_command(tmp_path):

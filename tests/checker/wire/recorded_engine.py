@@ -8,7 +8,7 @@ from rumpus.checker.servers.node_files import NodeFiles
 from rumpus.checker.servers.server_truth import merge
 from rumpus.checker.servers.txnlog import parse_log
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.wire.records import read_wire
+from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.simulation.zookeeper.wire.jute import Reader, write_int
 from rumpus.simulation.zookeeper.wire.request import Request
@@ -149,7 +149,7 @@ class RecordedEngine(Engine):
     def timeline(self, **given):
         """The run, laid out."""
         files = NodeFiles((self.log_file(),), frozenset({0}), 1)
-        wire = read_wire(self.log.finish().splitlines())
+        wire = WireRecords(self.log.finish())
         history = Recorded(1).end(self.now + 1).history()
         return laid_out(
             history,

@@ -1,5 +1,7 @@
 import fcntl
 import io
+import subprocess
+import sys
 import tarfile
 import tempfile
 import threading
@@ -16,6 +18,7 @@ from rumpus.harness.docker.image import (
     image_tag,
     main,
 )
+from rumpus.harness.docker.watched_command import watched
 from rumpus.harness.ensemble import EnvironmentRefusal
 
 
@@ -248,6 +251,11 @@ def test_lock_is_free_again_after_a_failure(monkeypatch, tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def is_over(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
 def test_an_interrupted_command_ends_with_its_children(eventually):
     pids = []
 
@@ -256,10 +264,21 @@ def test_an_interrupted_command_ends_with_its_children(eventually):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        docker_image._watched(["sh", "-c", "sleep 60 & echo $!; wait"], interrupt, "it failed")
+        watched(["sh", "-c", "sleep 60 & echo $!; wait"], interrupt, "it failed")
 
-    def ended():
-        stat = Path(f"/proc/{pids[0]}/stat")
-        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    eventually(lambda: is_over(pids[0]), within=10)
 
-    eventually(ended, within=10)
+
+KILLED = """
+from rumpus.harness.docker.watched_command import watched
+watched(["sh", "-c", "sleep 60 & echo $!; wait"], lambda line: print(line, flush=True), "")
+"""
+
+
+def test_a_command_ends_with_its_children_when_its_caller_is_killed(eventually):
+    words = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as caller:
+        started = int(caller.stdout.readline())
+        assert not is_over(started)
+        caller.kill()
+    eventually(lambda: is_over(started), within=10)

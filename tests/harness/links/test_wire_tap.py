@@ -11,7 +11,7 @@ from rumpus.checker.wire.records import (
     Handshake,
     MalformedWire,
     Request,
-    read_wire,
+    WireRecords,
     sum_of,
     sum_of_names,
 )
@@ -21,7 +21,7 @@ from tests.simulation.zookeeper.engine import check_op, create_op, delete_op, se
 
 
 def recorded(log):
-    return read_wire(log.finish().splitlines())
+    return list(WireRecords(log.finish()))
 
 
 def test_a_session_that_is_granted_refused_resumed_and_stolen():
@@ -116,7 +116,7 @@ def test_lines_are_handed_over_when_many_have_come():
         tap.from_server(packet(struct.pack(">iqi", xid, 1, 0)), 4)
     assert len(written) > 1
     assert log.finish() == b""
-    assert len(read_wire(b"".join(written).splitlines())) == 2_001
+    assert len(list(WireRecords(b"".join(written)))) == 2_001
 
 
 @given(
@@ -145,4 +145,4 @@ def test_nothing_that_passes_breaks_the_recording(frames):
 def test_a_line_that_is_no_record_is_named(line):
     good = msgspec.json.encode(Handshake(0, 1, "n1", 1))
     with pytest.raises(MalformedWire, match="line 2 is no record of the wire"):
-        read_wire([good, line])
+        WireRecords(good + b"\n" + line + b"\n")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.campaigns import run_process
 from rumpus.campaigns.run_process import (
     ProcessEndedError,
     ProcessGroup,
     RunProcess,
     Surroundings,
+    program_for,
     surroundings,
 )
 from rumpus.harness.owners import Owner
@@ -114,9 +114,10 @@ def test_a_thread_whose_process_has_ended_gets_another():
     group.end()
 
 
-STARTER = f"""
-import subprocess, sys, time
-words = [sys.executable, "-c", {run_process.PROGRAM!r}, "sim-server", "--port", "0"]
+STARTER = """
+import os, subprocess, sys, time
+from rumpus.campaigns.run_process import program_for
+words = [sys.executable, "-c", program_for(os.getpid()), "sim-server", "--port", "0"]
 with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
     process.stdout.readline()
     print(process.pid, flush=True)
@@ -131,3 +132,11 @@ def test_a_program_that_is_started_does_not_outlive_a_process_that_is_killed(eve
         owner = Owner.of(started)
         starter.kill()
     eventually(lambda: not owner.lives())
+
+
+def test_a_program_whose_starter_was_killed_before_it_began_does_nothing():
+    with subprocess.Popen(["true"]) as dead:
+        pass
+    words = [sys.executable, "-c", program_for(dead.pid), "run", "--help"]
+    ended = subprocess.run(words, capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, b"")
