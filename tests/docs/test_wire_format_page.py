@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rumpus.checker.wire.records import Event, Handshake, Request, read_wire
+from rumpus.checker.wire.records import Event, Handshake, Request, WireRecords
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "wire-format.md").read_text()
 
@@ -26,6 +26,6 @@ def test_every_field_has_its_place_in_the_table(struct):
 def test_examples_are_records_as_they_are_written():
     (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     lines = block.splitlines()
-    records = read_wire(line.encode() for line in lines)
+    records = list(WireRecords(block.encode()))
     assert {type(each) for each in records} == {Handshake, Event, Request}
     assert [msgspec.json.encode(each).decode() for each in records] == lines

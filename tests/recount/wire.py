@@ -7,7 +7,15 @@ from tests.recount.counts import ANY, COUNTS, counts
 __all__ = ["COUNTS"]
 
 CHANGES = {"create", "create2", "create-container", "create-ttl", "delete", "set-data", "set-acl"}
-READS = {"exists", "get-data", "get-acl", "get-children", "get-children2"}
+READS = {
+    "exists",
+    "get-data",
+    "get-acl",
+    "get-children",
+    "get-children2",
+    "get-ephemerals",
+    "count-children",
+}
 
 
 def records(run, kind):
@@ -46,9 +54,12 @@ def writes(run):
 
 @counts(ANY, "server answers", "reads")
 def reads(run):
+    """Reads that were answered, those within a multi-read too."""
     return sum(
-        each["name"] in READS and is_ours(each["path"]) and "answered" in each
+        part["name"] in READS and is_ours(part.get("path", "")) and "error" in part
         for each in records(run, "request")
+        if "answered" in each
+        for part in (each.get("parts", ()) if each["name"] == "multi-read" else [each])
     )
 
 
