@@ -17,7 +17,7 @@ ORPHAN_NODE = Kind("orphan-node", "a node was left behind that belongs to no ope
 
 @check("liveness", finds=[STUCK_WAITER, DEADLOCK, LEADERLESS, ORPHAN_NODE])
 def check_liveness(timeline: Timeline, *, nobody: str = "deadlock") -> CheckResult:
-    """Judge the final phase, and what still hung when it began.
+    """Judge the final phase, and calls of the whole run that never returned.
 
     Args:
         timeline: the run.
