@@ -6,7 +6,7 @@ the last field of a Stat, whichever server it was and however far behind
 (`checker.wire.model_tree`).
 Staleness is no anomaly here; a server that lacks a change is, and one that invents something. But
 on one connection nothing goes back: not behind what an answer has shown, nor behind what the client
-said that it had seen when it connected.
+said that it had seen when it connected; and requests are answered in their order.
 """
 
 from collections.abc import Iterator
@@ -35,13 +35,19 @@ def check_server_answers(timeline: Timeline) -> CheckResult | None:
         return None
     return CheckResult(
         name="server answers",
-        anomalies=[*_going_back(timeline.part(conversations)), *found.answers],
+        anomalies=[*_out_of_order(timeline.part(conversations)), *found.answers],
         stats={"reads": found.reads},
     )
 
 
-def _going_back(talk: Conversations) -> Iterator[Anomaly]:
-    """Answers that show less than their connection had been shown before."""
+def _out_of_order(talk: Conversations) -> Iterator[Anomaly]:
+    """Answers that come after a later one of their connection, or show less than one before."""
+    for request in talk.overtaken:
+        words = (
+            f"{talk.node_of(request)} answered {asked(request)} of {talk.who(request.client)} "
+            "after a request that the client sent later"
+        )
+        yield anomaly_of_request(WRONG_ANSWER, words, request, talk)
     for request, before in talk.back:
         words = (
             f"{talk.node_of(request)} answered {asked(request)} of {talk.who(request.client)} at "

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from rumpus.checker.history import session_hex
 from rumpus.checker.servers.server_truth import touched
-from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.servers.txnlog import OPEN_ACL, Txn
+from rumpus.checker.wire.access import OPEN_SUM
 from rumpus.checker.wire.matching import Conversations
 from rumpus.checker.wire.model_tree import ModelTree, parent_of
 from rumpus.checker.wire.reads import differing
 from rumpus.checker.wire.records import Part, Request, sum_of
-from rumpus.checker.wire.rules import DECIDED, ERRORS, OK, Expected, expected
+from rumpus.checker.wire.rules import DECIDED, EPHEMERAL, ERRORS, OK, Expected, expected
 
 LAG_NS = 2_000_000_000
 """After what time a transaction of which no answer is known was surely carried out (ns)."""
@@ -143,6 +144,8 @@ def _against_change(
                 "illegal-change",
                 f"{asked(part)} of {who} made {effect.path}, and must make {path}",
             )
+        elif words := _other_than_asked(part, effect):
+            yield "illegal-change", f"{asked(part)} of {who}: {words}"
         elif part.data is not None and sum_of(effect.data) != part.data:
             yield (
                 "illegal-change",
@@ -159,6 +162,15 @@ def _against_change(
         view = found.tree.view(txn.path)
         if view is not None and (words := differing(request.stat, view.stat, times=found.times)):
             yield "wrong-answer", f"{asked(request)} of {who} was told {words}"
+
+
+def _other_than_asked(part: Part, effect: Txn) -> str:
+    """Whose a new znode is, or which list it has, if that is not what was asked for, in words."""
+    if part.name in ("create", "create2") and effect.ephemeral != (part.flags in EPHEMERAL):
+        return f"the znode is {'' if effect.ephemeral else 'not '}ephemeral"
+    if part.acl == OPEN_SUM and effect.acl not in (None, OPEN_ACL):
+        return "everybody was to have all rights, and has not"
+    return ""
 
 
 def asked(part: Part) -> str:

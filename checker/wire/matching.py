@@ -67,6 +67,7 @@ class Conversations:
         heard: session -> what passed in it.
         closes: requests to end a session.
         back: answers that show less than their connection had been shown before, and what that was.
+        overtaken: requests that were answered after a later one of their connection.
         missing: writes that were answered without an error and are in no server's log.
         proofs: the ``auth`` requests of a connection.
         mistaken: writes that got the answer to an earlier request of the same session and number.
@@ -82,6 +83,7 @@ class Conversations:
     heard: dict[int, Heard] = field(default_factory=lambda: defaultdict(Heard))
     closes: list[Request] = field(default_factory=list)
     back: list[tuple[Request, int]] = field(default_factory=list)
+    overtaken: list[Request] = field(default_factory=list)
     missing: list[Request] = field(default_factory=list)
     mistaken: list[Request] = field(default_factory=list)
     proofs: dict[Connection, list[Request]] = field(default_factory=lambda: defaultdict(list))
@@ -151,6 +153,7 @@ class _Matching:
         self._txns = {txn.zxid: txn for txn in committed}
         self._astray = _by_number(others).keys()
         self._shown: dict[Connection, int] = {}
+        self._answered: dict[Connection, int] = {}
         self._odd: list[tuple[int, int, Request]] = []
         self._unanswered: dict[Key, list[tuple[int, Request]]] = defaultdict(list)
 
@@ -179,6 +182,10 @@ class _Matching:
             if request.name in WRITES:
                 self._unanswered[key].append((place, request))
             return
+        last = self._answered.get(connection, 0)
+        if 0 < request.xid < last:  # others (heartbeats, proofs) have numbers below 0
+            found.overtaken.append(request)
+        self._answered[connection] = max(last, request.xid)
         before = self._shown.get(connection, 0)
         if request.zxid > before:
             self._shown[connection] = request.zxid

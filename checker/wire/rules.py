@@ -25,7 +25,7 @@ OK = 0
 NO_NODE = -101
 NO_AUTH = -102
 BAD_VERSION = -103
-NO_CHILDREN_FOR_EPHEMERALS = -108
+NO_CHILDREN_FOREPHEMERALS = -108
 NODE_EXISTS = -110
 NOT_EMPTY = -111
 
@@ -37,7 +37,7 @@ ERRORS = {
     NO_NODE: "NoNode",
     NO_AUTH: "NoAuth",
     BAD_VERSION: "BadVersion",
-    NO_CHILDREN_FOR_EPHEMERALS: "NoChildrenForEphemerals",
+    NO_CHILDREN_FOREPHEMERALS: "NoChildrenForEphemerals",
     NODE_EXISTS: "NodeExists",
     NOT_EMPTY: "NotEmpty",
     -112: "SessionExpired",
@@ -45,11 +45,11 @@ ERRORS = {
 }
 
 DECIDED = frozenset(
-    {OK, NO_NODE, NO_AUTH, BAD_VERSION, NO_CHILDREN_FOR_EPHEMERALS, NODE_EXISTS, NOT_EMPTY}
+    {OK, NO_NODE, NO_AUTH, BAD_VERSION, NO_CHILDREN_FOREPHEMERALS, NODE_EXISTS, NOT_EMPTY}
 )
 """Outcomes that the tree alone decides. Any other may have reasons that are not in the tree."""
 
-_EPHEMERAL = (1, 3)
+EPHEMERAL = (1, 3)
 _SEQUENTIAL = (2, 3, 6)
 
 
@@ -180,10 +180,10 @@ def _create(trial: _Trial, part: Part) -> int | str:
     if trial.at(path) is not None:
         return NODE_EXISTS
     if parent.ephemeral:
-        return NO_CHILDREN_FOR_EPHEMERALS
+        return NO_CHILDREN_FOREPHEMERALS
     parent.creations = following(parent.creations)
     parent.children += 1
-    ephemeral = part.name in ("create", "create2") and flags in _EPHEMERAL
+    ephemeral = part.name in ("create", "create2") and flags in EPHEMERAL
     trial.put(path, _Slot(ephemeral=ephemeral, acl=OPEN_ACL if part.acl == OPEN_SUM else None))
     return path
 

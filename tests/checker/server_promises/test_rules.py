@@ -1,5 +1,7 @@
 """Servers that keep ZooKeeper's rules have no anomaly, whatever is asked; others are found out."""
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.error_codes import NO_AUTH, Refusal
 from rumpus.simulation.zookeeper.wire.jute import write_string
 from rumpus.simulation.zookeeper.wire.permissions import OPEN
-from tests.checker.wire.recorded_engine import RecordedEngine, asking, granting, proven
+from tests.checker.wire.recorded_engine import RecordedEngine, asking, granting, packet, proven
 from tests.sampling import sampled
 from tests.simulation.zookeeper.engine import check_op, create_op, delete_op, get_op, set_op
 
@@ -289,3 +291,40 @@ def test_answers_to_an_earlier_request_of_the_same_number_are_not_held_against_t
     result = check_server_rules(timeline)
     assert result.anomalies == []
     assert "1 answer to an earlier request" in result.unjudged[0]
+
+
+def test_an_ephemeral_that_is_none_is_an_illegal_change():
+    def create(self, path, data, acl, flags):
+        return Preparer._create(self, path, data, acl, flags & 2)
+
+    engine = mistaken(_create=create)
+    client = engine.connect()
+    client.create("/a", flags=1)
+    ((kind, words), *_) = found(engine)
+    assert (kind, "the znode is not ephemeral" in words) == ("illegal-change", True)
+
+
+def test_a_list_that_is_not_the_one_asked_for_is_an_illegal_change():
+    def create(self, path, data, acl, flags):
+        return Preparer._create(self, path, data, LOCKED if acl == OPEN else acl, flags)
+
+    engine = mistaken(_create=create)
+    client = engine.connect()
+    client.create("/a")
+    ((kind, words), *_) = found(engine)
+    assert (kind, "everybody was to have all rights" in words) == ("illegal-change", True)
+
+
+def test_an_answer_that_overtakes_another_is_found():
+    engine = RecordedEngine()
+    client = engine.connect()
+    first, second = (packet(struct.pack(">iii", xid, 3, 1) + b"/\0") for xid in (1, 2))
+    answers = [packet(struct.pack(">iqi", xid, client.zxid, -8)) for xid in (1, 2)]
+    client.xid = 2
+    for ask in (first, second):
+        client.tap.to_server(ask, engine.time)
+    for answer in reversed(answers):
+        client.tap.from_server(answer, engine.time)
+    client.exists("/")
+    ((kind, words),) = found(engine)
+    assert (kind, "after a request that the client sent later" in words) == ("wrong-answer", True)
