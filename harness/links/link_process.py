@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from io import RawIOBase
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -348,8 +349,28 @@ def _wire_log(setup: _Setup) -> Iterator[WireLog]:
     if setup.wire is None:
         yield WireLog(setup.origin, lambda _: None)
         return
-    with open(setup.wire, "wb") as file:  # noqa: PTH123 - as it was given
-        yield WireLog(setup.origin, file.write)
+    with open(setup.wire, "wb", buffering=0) as file:  # noqa: PTH123 - as it was given
+        yield WireLog(setup.origin, _WhileItCan(file))
+
+
+class _WhileItCan:
+    """Writes to a file until that fails: a full disk must not cut the clients' connections.
+
+    What is missing is told by the verdict: the history says how much had passed.
+    """
+
+    def __init__(self, file: RawIOBase) -> None:
+        self._file: RawIOBase | None = file
+
+    def __call__(self, lines: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            written = self._file.write(lines) or 0
+        except OSError:
+            written = 0
+        if written < len(lines):
+            self._file = None
 
 
 def _carry(control: socket.socket, parent: int, setup: _Setup, wire: WireLog) -> None:

@@ -12,6 +12,7 @@ from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import are_sound, availability, refuse
 from rumpus.results.record import ClockAnchor
 from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import StoreError
 from rumpus.runs.held_records import HeldRecords
 from rumpus.runs.world import RunOrder
 from rumpus.simulation.kernel.clock import EPOCH
@@ -118,8 +119,16 @@ class SimWorld:
 
 @contextlib.contextmanager
 def _kept(wire: WireLog, directory: RunDirectory) -> Iterator[None]:
-    """Write what passed on the links when the run is over, however it ended."""
+    """Write what passed on the links when the run is over, however it ended.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
     try:
         yield
     finally:
-        directory.wire.write_bytes(wire.finish())
+        try:
+            directory.wire.write_bytes(wire.finish())
+        except OSError as error:
+            what = "write what passed on the links"
+            raise StoreError.from_os_error(directory.wire, what, error) from error

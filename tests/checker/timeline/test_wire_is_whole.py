@@ -14,7 +14,7 @@ def found(*wire):
         .add(6, "link", "info", "wire", {"client": 1, "recorded": 1})
         .history()
     )
-    content = b"\n".join(map(msgspec.json.encode, wire))
+    content = b"".join(msgspec.json.encode(each) + b"\n" for each in wire)
     return contradictions(history, sessions=False, wire=WireRecords(content)).wire
 
 

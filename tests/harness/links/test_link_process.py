@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_process import LinksError, ProcessLinks
 
@@ -165,3 +166,31 @@ def test_the_proxy_does_not_outlive_a_killed_control_process(heir):
             os.killpg(control.pid, signal.SIGKILL)  # the heir, if there is one
         control.stdout.close()
         control.wait()
+
+
+def test_a_full_disk_ends_the_record_of_the_wire_and_nothing_else():
+    links = ProcessLinks(NOWHERE, clients=1, wire=Path("/dev/full"))
+    greeting = b"\0\0\0\x04abcd"
+    with socket.create_connection(links.address(0, "n1")) as client:
+        client.sendall(greeting)
+        assert client.recv(1) == b""
+    assert links.recorded(0) in (0, 1)
+    links.close()
+    assert links._process.returncode == 0
+
+
+def test_what_passed_is_in_the_file(tmp_path):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        ProcessLinks(
+            {"n1": server.getsockname()}, clients=1, wire=tmp_path / "wire", origin=0
+        ) as links,
+        socket.create_connection(links.address(0, "n1")) as client,
+    ):
+        accepted, _ = server.accept()
+        with accepted:
+            client.sendall(b"\0\0\0\x04abcd")
+            assert accepted.recv(8)
+            assert links.recorded(0) == 1
+    (shake,) = WireRecords((tmp_path / "wire").read_bytes())
+    assert (shake.client, shake.node, shake.answered) == (0, "n1", None)

@@ -141,6 +141,12 @@ def test_nothing_that_passes_breaks_the_recording(frames):
     assert len(records) <= len(frames) + 1
 
 
+def test_a_line_that_was_cut_off_is_ignored():
+    good = msgspec.json.encode(Handshake(0, 1, "n1", 1))
+    assert len(list(WireRecords(good + b"\n" + good[:-3]))) == 1
+    assert list(WireRecords(good[:9])) == []
+
+
 @pytest.mark.parametrize("line", [b"", b"{}", b'{"type":"request"}', b"[" * 10_000, b"\xff"])
 def test_a_line_that_is_no_record_is_named(line):
     good = msgspec.json.encode(Handshake(0, 1, "n1", 1))
