@@ -54,9 +54,7 @@ class WireLog:
 
     def tap(self, client: int, connection: int, node: str) -> "WireTap":
         """Begin to record a connection."""
-        tap = WireTap(self, client, connection, node)
-        self._taps[tap] = None
-        return tap
+        return WireTap(self, client, connection, node)
 
     def add(self, record: Handshake | Request | Event) -> None:
         """Take a record that is complete."""
@@ -71,6 +69,10 @@ class WireLog:
             tap.end()
         self._hand_over()
         return bytes(self.lines)
+
+    def await_end(self, tap: "WireTap") -> None:
+        """A connection may have something that was not answered yet."""
+        self._taps[tap] = None
 
     def forget(self, tap: "WireTap") -> None:
         """A connection is over."""
@@ -106,7 +108,8 @@ class WireTap:
         self._waiting: dict[int, list[Request]] = {}
 
     def to_server(self, frame: bytes, now: int) -> None:
-        """Take a frame that passes to the server."""
+        """Take a frame that passes to the server, maybe the last one before a reset that ended."""
+        self._log.await_end(self)
         if self._began:
             self._request(frame, now)
         else:

@@ -141,6 +141,17 @@ def test_nothing_that_passes_breaks_the_recording(frames):
     assert len(records) <= len(frames) + 1
 
 
+def test_what_passes_as_its_connection_is_reset_is_written_too():
+    log = WireLog(0)
+    tap = log.tap(0, 1, "n1")
+    tap.to_server(asking(), 1)
+    tap.from_server(granting(7), 2)
+    tap.end()
+    tap.to_server(packet(struct.pack(">ii", 1, 11)), 3)
+    assert [type(each) for each in recorded(log)] == [Handshake, Request]
+    assert log.begun == {0: 2}
+
+
 def test_a_line_that_was_cut_off_is_ignored():
     good = msgspec.json.encode(Handshake(0, 1, "n1", 1))
     assert len(list(WireRecords(good + b"\n" + good[:-3]))) == 1
