@@ -113,25 +113,34 @@ def walk_server(
     began = time.monotonic()
     walk = TreeWalk(round(session_timeout * 1000))
     probed: dict[str, Any] = {}
+    failures = []
+    if elsewhere is not None:
+        probed["probes"] = []
+        try:
+            _probe(address, elsewhere, session_timeout, probed["probes"], stop_requested)
+        except (OSError, ValueError) as failure:
+            failures.append(f"while it was probed: {failure}")
     try:
-        if elsewhere is not None:
-            probed["probes"] = []
-            _probe(address, elsewhere, session_timeout, probed["probes"])
-        error = _converse(address, walk, began + LONGEST_S, stop_requested)
+        cut_short = _converse(address, walk, time.monotonic() + LONGEST_S, stop_requested)
+        failures += filter(None, [cut_short])
     except (OSError, ValueError) as failure:
-        error = str(failure)
+        failures.append(str(failure))
     return {
         "znodes": walk.znodes,
         "zxid": walk.zxid,
         "session": session_hex(walk.session) if walk.session else None,
         "seconds": round(time.monotonic() - began, 6),
-        "error": error,
+        "error": "; ".join(failures) or None,
         **probed,
     }
 
 
 def _probe(
-    address: Address, elsewhere: Address, session_timeout: float, sessions: list[str]
+    address: Address,
+    elsewhere: Address,
+    session_timeout: float,
+    sessions: list[str],
+    stop_requested: Callable[[], bool],
 ) -> None:
     """Ask a server what it must refuse, and what follows when a session moves.
 
@@ -140,6 +149,7 @@ def _probe(
         elsewhere: where the session moves to.
         session_timeout: that is asked for, in seconds.
         sessions: takes the probes' sessions.
+        stop_requested: once true, nobody waits until a session must be over.
 
     Raises:
         OSError: a connection failed.
@@ -169,7 +179,10 @@ def _probe(
                 thief.greet(timeout, first.session, bytes(16))
             second.ask([(probes.CLOSE, b"")])
         over = asleep + sleeper.timeout * OVERSLEPT / 1000 + PATIENCE_S + MOMENT_S
-        time.sleep(max(0.0, over - time.monotonic()))
+        while time.monotonic() < over:
+            if stop_requested():
+                return
+            time.sleep(MOMENT_S)
         with Conversation(elsewhere) as again:
             again.greet(timeout, sleeper.session, sleeper.password)
             again.sent = sleeper.sent

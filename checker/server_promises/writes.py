@@ -71,7 +71,7 @@ def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[s
         wrong = list(_against_request(txn, request, must, found))
         yield from wrong
     if not wrong:
-        yield from (("illegal-change", f"{words} (0x{txn.zxid:x})") for words in broken)
+        yield from (("illegal-change", words) for words in broken)
 
 
 def _settle(txn: Txn, request: Request | None, found: Ground) -> None:

@@ -92,8 +92,10 @@ class Conversations:
         """Whom its client had proved to be on the connection; None if that is not known."""
         found: list[Identity] = []
         for proof in self.proofs.get((request.client, request.connection), ()):
-            if proof.sent > request.sent or proof.who is None:
+            if proof.sent > request.sent:
                 continue
+            if proof.who is None:
+                return None
             scheme, name = proof.who
             if scheme != "digest" or name.startswith("super:") or proof.answered is None:
                 return None

@@ -192,27 +192,22 @@ def replayed(request: Request, tree: ModelTree) -> Replayed | None:
     data, exists, child, *lasting = request.watches
     events: list[Happened] = []
     left: list[tuple[str, str, int | None]] = []
-    for path in data:
+    for path, table, news in (
+        *((path, "data", "changed") for path in data),
+        *((path, "child", "child") for path in child),
+    ):
         node = tree.nodes.get(path)
         if node is None:
             events.append(("deleted", path))
-        elif node.mzxid > request.since:
-            events.append(("changed", path))
+        elif (node.mzxid if table == "data" else node.pzxid) > request.since:
+            events.append((news, path))
         else:
-            left.append((path, "data", None))
+            left.append((path, table, None))
     for path in exists:
         if path in tree.nodes:
             events.append(("created", path))
         else:
             left.append((path, "data", None))
-    for path in child:
-        node = tree.nodes.get(path)
-        if node is None:
-            events.append(("deleted", path))
-        elif node.pzxid > request.since:
-            events.append(("child", path))
-        else:
-            left.append((path, "child", None))
     for mode, paths in enumerate(lasting):
         left += [(path, "data", mode) for path in paths]
     return Replayed(events, left)

@@ -1,5 +1,6 @@
 import pytest
 
+from rumpus.checker.check import all_kinds
 from rumpus.checker.exclusion.mutual_exclusion import SPLIT_BRAIN
 from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, judge
 
@@ -50,3 +51,24 @@ def test_a_violation_wins_over_everything():
         name="c", unknown=["x"], requirements=[Requirement(name="r", needed=1, observed=0)]
     )
     assert judge([unclear, found("deadlock")], {"deadlock"}).exit_code == 1
+
+
+def test_what_the_servers_did_comes_first_and_explains_what_a_recipe_shows():
+    kinds = {
+        each.name: each for each in (SPLIT_BRAIN, all_kinds()["herd"], all_kinds()["early-expiry"])
+    }
+    anomalies = [Anomaly(kind=kind, description="", start=at) for at, kind in enumerate(kinds)]
+    verdict = judge([CheckResult(name="c", anomalies=anomalies, kinds=kinds)], kinds)
+    assert [each.kind for each in verdict.anomalies] == ["early-expiry", "split-brain", "herd"]
+    assert verdict.blamed == "servers"
+    expiry, *others = verdict.reasons
+    assert expiry.startswith("early-expiry: 1 (")
+    assert [("explained by early-expiry of the servers" in each) for each in others] == [
+        True,
+        False,
+    ]
+
+
+def test_servers_that_lose_what_was_committed_explain_everything():
+    assert all_kinds()["lost-transaction"].explains_kind("herd")
+    assert not SPLIT_BRAIN.explains_kind("herd")

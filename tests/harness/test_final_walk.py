@@ -63,9 +63,12 @@ class World:
         hosts = ",".join(f"{host}:{port}" for host, port in self.cluster.addresses)
         return _own_client(self.control, self.network, hosts, lambda _session: None)
 
-    def walk(self, node, stop_requested=never):
-        address = self.links.address(0, node)
-        return walk_from(self.simulator, self.network, "c0", address, SESSION, stop_requested)
+    def walk(self, node, stop_requested=never, elsewhere=None):
+        other = elsewhere and self.links.address(0, elsewhere)
+        return walk_from(
+            *(self.simulator, self.network, "c0", self.links.address(0, node), SESSION),
+            *(stop_requested, other),
+        )
 
 
 @pytest.fixture
@@ -99,6 +102,35 @@ def test_a_tree_of_a_thousand_znodes_is_seen_whole_through_each_simulated_server
         "sync": 3,
     }
     assert world.links.watches() == []
+
+
+def test_a_server_that_is_probed_is_walked_all_the_same(world):
+    def main():
+        kazoo = world.kazoo()
+        for each in [kazoo.create_async(f"/{number}") for number in range(500)]:
+            each.get()
+        kazoo.stop()
+        return world.walk("n1", elsewhere="n2")
+
+    walk = world.perform(main)
+    assert (walk["znodes"], walk["error"], len(walk["probes"])) == (502, None, 3)
+    assert walk["seconds"] > SESSION
+
+
+def test_a_probe_that_fails_does_not_keep_the_walk_from_being_made(world):
+    def main():
+        world.cluster.kill("n2")
+        return world.walk("n1", elsewhere="n2")
+
+    walk = world.perform(main)
+    assert walk["error"].startswith("while it was probed: ")
+    assert walk["znodes"] > 2
+
+
+def test_an_interrupted_probe_waits_for_no_session_to_end(world):
+    walk = world.perform(lambda: world.walk("n1", lambda: world.now() > 5.2, "n2"))
+    assert walk["seconds"] < PATIENCE_S + SESSION / 2
+    assert walk["error"] == "the run was interrupted"
 
 
 def test_a_server_that_is_down_is_told(world):

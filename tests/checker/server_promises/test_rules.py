@@ -328,3 +328,22 @@ def test_an_answer_that_overtakes_another_is_found():
     client.exists("/")
     ((kind, words),) = found(engine)
     assert (kind, "after a request that the client sent later" in words) == ("wrong-answer", True)
+
+
+def test_whoever_proved_what_is_not_known_here_is_not_judged_by_rights():
+    engine = mistaken(_check_permission=anything)
+    client = engine.connect()
+    client.tap.to_server(packet(struct.pack(">ii", -4, 102) + b"\0\0\0\0"), engine.time)
+    client.create("/a", acl=LOCKED)
+    client.set("/a", b"x")
+    assert kinds(engine) == []
+
+
+def test_what_a_transaction_breaks_is_told_with_its_zxid_once():
+    engine = mistaken(_prepare_close_session=lambda *_: CloseSessionTxn(()))
+    client = engine.connect()
+    client.create("/a", flags=1)
+    client.tap = engine.log.tap(0, 9, "n1")  # nobody saw who asks now
+    client.ask(opcodes.CLOSE_SESSION, b"")
+    words = [words for kind, words in found(engine) if kind == "lingering-ephemeral"]
+    assert [each.count("(0x") for each in words] == [1]
