@@ -66,6 +66,9 @@ MOVED_SESSION = Kind(
 SLACK_NS = 100_000_000
 """How far the times of servers and links may be apart (ns)."""
 
+SETTLING_NS = 500_000_000
+"""How long after that servers may still be late (ns)."""
+
 LATE_NS = 1_000_000_000
 """How long a leader may take, besides what its ticks explain, to end a session (ns)."""
 
@@ -102,7 +105,11 @@ def check_server_sessions(timeline: Timeline) -> CheckResult | None:
 
 
 def troubles(timeline: Timeline) -> list[Span]:
-    """When something was in the way of the servers, in order and without overlap."""
+    """When something was in the way of the servers, in order and without overlap.
+
+    Servers that could not reach each other send again after pauses that have doubled each time. So
+    what one has heard may get to the leader as long after a fault as that lasted.
+    """
     spans = [
         (window.begun, timeline.end_of(window))
         for window in timeline.faults
@@ -110,7 +117,7 @@ def troubles(timeline: Timeline) -> list[Span]:
     ]
     spans += timeline.leaderless
     spans += [(window.start, window.end) for window in timeline.host if window.late]
-    return merged(spans)
+    return merged([(start, 2 * end - start + SETTLING_NS) for start, end in spans])
 
 
 def _leaders(timeline: Timeline) -> list[int]:

@@ -91,6 +91,18 @@ def test_nothing_is_asked_where_something_was_in_the_servers_way(silence):
     assert kinds(engine, leaderless=[(0, engine.time - 1_000_000)]) == []
 
 
+def test_what_a_follower_heard_may_reach_the_leader_as_long_after_a_fault_as_that_lasted():
+    engine, client = served()
+    client.create("/a")
+    asked = engine.time
+    engine.tick(1_700)
+    expire(client)
+    assert kinds(engine) == ["early-expiry"]
+    second = 1_000_000_000
+    assert kinds(engine, leaderless=[(asked - 2 * second, asked - second)]) == []
+    assert kinds(engine, leaderless=[(asked - 2 * second, asked - 2 * second + 1)]) != []
+
+
 def resumed(password=PASSWORD, *, after=0):
     engine, client = served()
     if after:
