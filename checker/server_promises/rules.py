@@ -53,6 +53,12 @@ def check_server_rules(timeline: Timeline) -> CheckResult | None:
         return result
     result.anomalies = list(found.broken)
     result.stats["writes"] = found.ground.writes
+    result.stats["undecided"] = found.ground.undecided
+    if undecided := found.ground.undecided:
+        result.unjudged.append(
+            f"what had to come of {undecided} of {counted(found.ground.writes, 'write')}: rights "
+            "that are not known or were just changing, an odd path, or one of the servers' own"
+        )
     talk = timeline.part(conversations)
     result.stats["mistaken"] = len(talk.mistaken)
     if talk.mistaken:

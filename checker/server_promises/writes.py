@@ -30,7 +30,9 @@ class Ground:
         times: whether the times in logs are those that servers put into a Stat.
         clock: when a transaction was proposed, on the run's clock (ns).
         contested: znodes of which it is not sure what happened to them; they are not judged.
-        writes: how many requests were compared with their transactions.
+        writes: how many transactions had their requests on the wire.
+        undecided: of how many of these the tree did not tell what must come of them: by lists of
+            rights that are not known or just changing, or by logs that differ.
     """
 
     tree: ModelTree
@@ -39,6 +41,7 @@ class Ground:
     clock: Callable[[Txn], int]
     contested: frozenset[str]
     writes: int = 0
+    undecided: int = 0
 
 
 def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[str, str]]:
@@ -53,6 +56,9 @@ def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[s
     must = None
     if request is not None and not unsure:
         must = expected(tree, parts, found.talk.identities_of(request), request.sent)
+    if request is not None:
+        found.writes += 1
+        found.undecided += must is None
     broken = tree.apply(txn)
     _settle(txn, request, found)
     if unsure:
@@ -67,7 +73,6 @@ def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[s
         )
     wrong = []
     if request is not None and must is not None:
-        found.writes += 1
         wrong = list(_against_request(txn, request, must, found))
         yield from wrong
     if not wrong:

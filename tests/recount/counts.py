@@ -34,6 +34,7 @@ NOT_COUNTS = {
     ("holds by model", "model"): "the name of what decided",
     ("holds by model", "decided"): "the model's answer, tested on histories made by hand",
     ("servers", "not_compared"): "names and reasons; empty if all were compared",
+    ("server rules", "undecided"): "what rules do not decide, tested on histories made by hand",
     ("server rules", "mistaken"): "requests of one number, tested on histories made by hand",
     ("session-guarantees", "operations"): "rows that are left once connections are told apart",
 }
