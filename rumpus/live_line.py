@@ -1,11 +1,43 @@
-"""A line that says how far a command is."""
+"""A line that says how far a command is, or what it is still at."""
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.text import Text
+
+SILENT_S = 10.0
+"""After how many seconds without a line a command says what it is at."""
+LONGEST_SILENCE_S = 60.0
+"""Lines that say the same come ever less often, but as often as this."""
+
+
+@contextmanager
+def waiting(console: Console, doing: str, period: float = SILENT_S) -> Iterator[None]:
+    """Say now and then what is being done while the block runs: nobody takes it for a hang.
+
+    A run on real servers takes a minute, and its progress is shown by nobody when it is one of
+    several. Each line comes twice as late as the one before, up to ``LONGEST_SILENCE_S``.
+    """
+    began, over = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        pause = period
+        while not over.wait(pause):
+            elapsed = time.monotonic() - began
+            console.print(Text(f"{elapsed:6.1f} s  {doing}"), soft_wrap=True)
+            pause = min(2 * pause, LONGEST_SILENCE_S)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 class LiveLine:

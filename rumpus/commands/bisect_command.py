@@ -20,6 +20,7 @@ from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.zookeeper_versions import UnknownVersion, find_version
+from rumpus.live_line import waiting
 from rumpus.results.escapes import escaped
 from rumpus.runs.client_library import released_kazoos
 from rumpus.usage_error import UsageError
@@ -52,6 +53,7 @@ def bisect_command(arguments: argparse.Namespace) -> int:
         console.print(_line(showed), soft_wrap=True)
 
     versions: Sequence[str]
+    doing = f"looking for {case.expects} in versions"
     few = 1 << 30 if arguments.all else FEW
     if arguments.commits is not None:
         repository = Repository(arguments.repository or Path())
@@ -60,10 +62,14 @@ def bisect_command(arguments: argparse.Namespace) -> int:
         def show(commit: str) -> Iterator[Ran]:
             return repository.replay(commit, cases, jobs=min(arguments.jobs, seeds))
 
-        found = bisect(versions, show, few=few, notify=notify)
+        with waiting(console, doing):
+            found = bisect(versions, show, few=few, notify=notify)
     else:
         versions, changed = _versions(arguments)
-        with processes(min(arguments.jobs, seeds)) as executor:
+        with (
+            processes(min(arguments.jobs, seeds)) as executor,
+            waiting(console, doing),
+        ):
             found = bisect(versions, _shown_by(cases, changed, executor), few=few, notify=notify)
     code = _exit_code(found)
     if arguments.json:

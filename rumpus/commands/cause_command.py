@@ -14,6 +14,7 @@ from rumpus.campaigns.run_cases import given_case
 from rumpus.campaigns.tasks import attempts, processes
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
+from rumpus.live_line import waiting
 from rumpus.nemesis.entry import Entry
 from rumpus.results.likelihood import Likelihood, Moment
 from rumpus.results.likelihood_file import write_likelihood
@@ -45,8 +46,9 @@ def cause_command(arguments: argparse.Namespace) -> int:
         )
     console = notices()
     with processes(arguments.jobs) as executor:
-        (attempt,) = attempts(executor, [case.task()])
-        outcome = attempt.performed()
+        with waiting(console, f"performing it as it is: {case.expects}"):
+            (attempt,) = attempts(executor, [case.task()])
+            outcome = attempt.performed()
         if outcome.find(case.expects, promised=case.promised) is not None:
             futures = Futures(
                 case,

@@ -22,8 +22,10 @@ from rumpus.campaigns.replaying import (
 from rumpus.campaigns.run_cases import case_of_run, given_case, judged_again
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
+from rumpus.checker.wording import counted
 from rumpus.consoles import answers, notices, print_document, print_text, shown
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
+from rumpus.live_line import waiting
 from rumpus.nights.documents.bundling import performed_again
 from rumpus.results.atomic_file import check_writable, write_atomically
 from rumpus.usage_error import UsageError
@@ -67,7 +69,10 @@ def replay_command(arguments: argparse.Namespace) -> int:
     if not all(task.repeatable for task in tasks):
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
     interrupted = False
-    with processes(min(arguments.jobs, len(tasks))) as executor:
+    with (
+        processes(min(arguments.jobs, len(tasks))) as executor,
+        waiting(console, f"performing {counted(len(tasks), 'run')}"),
+    ):
         done = attempts(executor, tasks)
         try:
             for (name, case), attempt in zip(cases.items(), done, strict=True):

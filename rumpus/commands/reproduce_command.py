@@ -16,6 +16,7 @@ from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import campaign_exit_code, ending
+from rumpus.live_line import waiting
 from rumpus.results.escapes import in_shell
 from rumpus.usage_error import UsageError
 
@@ -43,7 +44,10 @@ def reproduce_command(arguments: argparse.Namespace) -> int:
     console = notices()
     _print_lifted(console, lifted)
     case, shrinking = None, None
-    with processes(arguments.jobs) as executor:
+    with (
+        processes(arguments.jobs) as executor,
+        waiting(console, f"looking for {lifted.seen.fingerprint}"),
+    ):
         made = reproduce(
             lifted,
             executor,

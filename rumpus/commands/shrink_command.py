@@ -17,7 +17,7 @@ from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.checker.wording import counted
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.exit_codes import VIOLATION, ending
-from rumpus.live_line import LiveLine
+from rumpus.live_line import LiveLine, waiting
 
 PLAIN_PERIOD_S = 10.0
 
@@ -37,8 +37,9 @@ def shrink_command(arguments: argparse.Namespace) -> int:
     if not given.task().repeatable:
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
     with processes(arguments.jobs) as executor:
-        (attempt,) = attempts(executor, [given.task()])
-        outcome = attempt.performed()
+        with waiting(console, f"performing it as it is: {given.expects}"):
+            (attempt,) = attempts(executor, [given.task()])
+            outcome = attempt.performed()
         seen = outcome.find(given.expects, promised=given.promised)
         if seen is None:
             told = judge_replay(given.name(), given, outcome)
