@@ -43,8 +43,9 @@ control   ``f`` is ``test`` (first record of a run: what was run), ``phase``,
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple, overload
+from typing import Any, Final, Literal, NamedTuple, Self, overload
 
 import msgspec
 
@@ -137,6 +138,7 @@ class History(Sequence[Op]):
         self._ops = sorted(ops, key=lambda op: op.time)
         self._operations: dict[bool, tuple[Operation, ...]] = {}
         self._owners: dict[str, int] | None = None
+        self._sessions: Mapping[str, int] = {}
         self._functions: dict[int, str] | None = None
         self._events: dict[str, list[Op]] | None = None
         self.truncated = truncated
@@ -178,10 +180,23 @@ class History(Sequence[Op]):
         op = call.invoke if isinstance(call, Operation) else call
         return self.client_of(int(op.process))
 
+    def with_sessions(self, sessions: Mapping[str, int]) -> Self:
+        """The same records, and whose further sessions are, by what passed on the clients' links.
+
+        Args:
+            sessions: session (hexadecimal) -> its client.
+        """
+        known = copy(self)
+        known._sessions, known._owners = sessions, None  # noqa: SLF001 - its own class
+        return known
+
     def clients_of_sessions(self) -> dict[str, int]:
-        """Session (hexadecimal) -> its client, for every session that the records name."""
+        """Session (hexadecimal) -> its client, for every session that is known to be a client's.
+
+        A client's process may have several at a time: of clients that the program made itself.
+        """
         if self._owners is None:
-            self._owners = {
+            self._owners = dict(self._sessions) | {
                 op.value["session"]: int(op.value["client"])
                 for op in self._ops
                 if op.process == "session" and op.value.get("session")

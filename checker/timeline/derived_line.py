@@ -57,13 +57,13 @@ _Place = tuple[str, bool]
 class DerivedLine(NamedTuple):
     """A line of contenders, as ``server_view`` takes it, and the znode of each grant in it.
 
-    ``nodes``: the number of a hold among those given -> the path of its znode.
+    ``nodes``: the number of a hold among those given -> its znode.
     """
 
     kind: Literal["sequential", "pool", "single"]
     path: str
     mark: str
-    nodes: Mapping[int, str]
+    nodes: Mapping[int, ZnodeLife]
     shared: str = ""
 
 
@@ -90,23 +90,23 @@ def derive_line(
     """
     if not clock.steady:
         return "the servers' clocks were set, so it is unknown which znodes a call made"
-    made = _MadeBySessions(truth, clock, path)
+    made = _MadeBySessions(truth, clock, path, history.clients_of_sessions())
     told = [number for number, hold in enumerate(holds) if hold.session is not None]
     likely = _candidates(made, holds, told)
     for parent, numbered in _last_made(likely, told):
         lives = likely[parent, numbered]
-        nodes = {number: life.path for number, life in lives.items()}
+        paths = {life.path for life in lives.values()}
         if numbered:
-            mark = _mark(nodes.values())
+            mark = _mark(paths)
             view = server_view(
                 truth, clock, kind="sequential", path=parent, mark=mark, permits=permits
             )
             if _in_turn(view, holds, lives, history.end):
-                return DerivedLine("sequential", parent, mark, nodes)
-        elif len(set(nodes.values())) == 1:
-            return DerivedLine("single", next(iter(nodes.values())), "", nodes)
+                return DerivedLine("sequential", parent, mark, lives)
+        elif len(paths) == 1:
+            return DerivedLine("single", next(iter(paths)), "", lives)
         elif _is_pool(truth, made, history, holds, lives, words, parent, permits):
-            return DerivedLine("pool", parent, "", nodes)
+            return DerivedLine("pool", parent, "", lives)
     if not told:
         return "no grant names its session"
     if not likely:
@@ -149,8 +149,14 @@ def _last_made(
 class _MadeBySessions:
     """The ephemeral znodes below a path, by the session that made them, in order of time."""
 
-    def __init__(self, truth: ServerTruth, clock: WallClock, path: str) -> None:
+    def __init__(
+        self, truth: ServerTruth, clock: WallClock, path: str, clients: Mapping[str, int]
+    ) -> None:
         self._clock = clock
+        self.sessions: dict[int, list[str]] = defaultdict(list)
+        """Those of each client."""
+        for session, client in clients.items():
+            self.sessions[client].append(session)
         self._lives: dict[str, list[tuple[int, ZnodeLife]]] = defaultdict(list)
         for life in truth.znodes(path):
             if life.owner is not None:
@@ -169,11 +175,25 @@ class _MadeBySessions:
                 return
             yield life
 
-    def kept(self, hold: Hold) -> Iterator[ZnodeLife]:
-        """Those made in the call of a grant that nobody deleted before its release was called."""
+    def kept(self, hold: Hold) -> list[ZnodeLife]:
+        """Those made in the call of a grant that nobody deleted before its release was called.
+
+        A program may ask in sessions of its own, of which its answer says nothing: in others than
+        the hold's, they must have been there when it was granted.
+        """
         assert hold.session is not None, "it is told"
+        if lives := list(self._kept_in(hold.session, hold)):
+            return lives
+        return [
+            life
+            for session in self.sessions[hold.client]
+            for life in self._kept_in(session, hold)
+            if (end := self.end(life)) is None or end > hold.granted
+        ]
+
+    def _kept_in(self, session: str, hold: Hold) -> Iterator[ZnodeLife]:
         until = hold.believed_until if hold.release_called is None else hold.release_called
-        for life in self.between(hold.session, hold.called, hold.granted):
+        for life in self.between(session, hold.called, hold.granted):
             ended = self.end(life)
             taken = life.how in ("expired", "closed")
             if taken or ended is None or ended >= until - CLOCK_SLACK_NS:
@@ -222,9 +242,6 @@ def _is_pool(
     # One name of hexadecimal digits in a hundred ends like a sequence number.
     if sum(sequence_number(life.path) >= 0 for life in children) > BY_CHANCE * len(children):
         return False
-    sessions: dict[int, list[str]] = defaultdict(list)
-    for session, client in history.clients_of_sessions().items():
-        sessions[client].append(session)
     refused = marked = 0
     for operation in history.operations():
         call, done = operation
@@ -232,7 +249,7 @@ def _is_pool(
             refused += 1
             marked += any(
                 life.path.rpartition("/")[0] == parent
-                for session in sessions[history.caller(operation)]
+                for session in made.sessions[history.caller(operation)]
                 for life in made.between(session, call.time, done.time)
             )
     if marked > REFUSED * refused:

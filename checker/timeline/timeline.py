@@ -313,8 +313,9 @@ class Timeline:
         )
         if isinstance(line, str):
             return view, line
-        for number, node in line.nodes.items():
-            holds[number].node = holds[number].node or node
+        for number, life in line.nodes.items():
+            holds[number].node = holds[number].node or life.path
+            holds[number].session = life.owner
         found = self.owners_in(line)
         # Nobody has promised that a turn that the logs show is noticed at once.
         return found and replace(found, turns={}), ""

@@ -190,6 +190,7 @@ class WireRecords:
 
     Attributes:
         passed: client -> how many handshakes and requests of it are there.
+        sessions: session -> the client on whose connection it was granted first.
 
     Raises:
         MalformedWire: a line is no record; the message has its number.
@@ -198,12 +199,15 @@ class WireRecords:
     def __init__(self, content: bytes = b"") -> None:
         self._content = content[: content.rfind(b"\n") + 1]
         self.passed: Counter[int] = Counter()
+        self.sessions: dict[int, int] = {}
         whole = 0
         try:
             for record in self:
                 whole += 1
                 if not isinstance(record, Event):
                     self.passed[record.client] += 1
+                if isinstance(record, Handshake) and record.session:
+                    self.sessions.setdefault(record.session, record.client)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise MalformedWire(f"line {whole + 1} is no record of the wire ({error})") from error
 

@@ -39,6 +39,7 @@ from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.kernel.watchdog import HangWatchdog
+from rumpus.simulation.loader.finalizers import silent_finalizers
 from rumpus.simulation.loader.guards import guarded
 from rumpus.simulation.loader.refusals import CannotSimulate, is_of_rumpus
 from rumpus.simulation.loader.space import Space
@@ -192,7 +193,7 @@ def perform_simulated(
         SimulationError: the world is stuck, or a task never comes to its end.
         InvariantViolation: the simulated servers violated an invariant of Zab.
     """
-    with _garbage_collector_at_rest():
+    with silent_finalizers(), _garbage_collector_at_rest():
         simulator = Simulator(seed, epoch=epoch)
         simulator.between_steps = _collecting(simulator)
         try:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from rumpus.checker.history import History
+from rumpus.checker.history import History, session_hex
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.coherence import Contradictions, contradictions
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
@@ -81,6 +81,8 @@ def lay_out(
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
     found = Contradictions() if run.bare else _contradictions(files, said, clock)
+    if not found.wire:
+        history = history.with_sessions(_sessions_on_links(files))
     damaged = bool(files.changed or found.history)
     clock = None if found.clock else clock
     timeline = Timeline(
@@ -208,7 +210,7 @@ def _contradictions(
     """Where the parts of a run's record contradict each other."""
     record = files.record
     found = contradictions(
-        files.history,
+        files.history.with_sessions(_sessions_on_links(files)),
         plan=record.planned(),
         truth=files.truth,
         clock=clock,
@@ -228,6 +230,15 @@ def _contradictions(
             f"logs of {files.servers}"
         )
     return found
+
+
+def _sessions_on_links(files: RunFiles) -> dict[str, int]:
+    """Session -> client, of all sessions that clients of the workload were granted."""
+    return {
+        session_hex(session): client
+        for session, client in files.wire.sessions.items()
+        if client < files.history.clients
+    }
 
 
 def _questions_of_end(history: History) -> list[CheckResult]:

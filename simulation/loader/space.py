@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.loader.finalizers import PROCESS_NAME
 from rumpus.simulation.loader.module_code import module_code
 from rumpus.simulation.loader.modules.ordered_set import OrderedFrozenSet, OrderedSet
 from rumpus.simulation.loader.modules.refused_modules import refused
@@ -87,6 +88,7 @@ class Space(Runtime):
             "set": OrderedSet,
             "frozenset": OrderedFrozenSet,
             HIDDEN_NAME: OrderedSet,
+            PROCESS_NAME: process,
         }
 
     def _print(self, *objects: object, file: Any = None, **named: Any) -> None:

@@ -113,11 +113,12 @@ class OwnDoubleBarrier(OwnRecipe):
             OutcomeUnknown: kazoo raised an error, or the object says that it does not take part.
         """
         self._forget()
+        self.begin_asking()
         entered = self.waited(self.own.enter, lambda: call(self.own.enter, timeout=timeout))
         if entered and getattr(self.own, "participating", True) is False:
             raise OutcomeUnknown(f"{self.path}: it does not take part")
         if entered:
-            self._since = Session(self.client)
+            self._since = Session(self.answering())
         return entered
 
     def leave(self, timeout: float | None) -> bool:

@@ -68,6 +68,7 @@ class OwnRegistry(OwnRecipe):
             return
         self._forget()
         session = Session(self.client)
+        self.begin_asking()
         self.address = address
         try:
             if hasattr(self.own, "register"):
@@ -79,6 +80,9 @@ class OwnRegistry(OwnRecipe):
         except BaseException:
             session.close()
             raise
+        if (client := self.answering()) is not self.client:
+            session.close()
+            session = Session(client)
         self._session = session
 
     def deregister(self, timeout: float) -> None:

@@ -103,6 +103,7 @@ class OwnLock(OwnRecipe):
         Raises:
             LockUnknown: kazoo raised an error, which does not say whether a node is left.
         """
+        self.begin_asking()
         try:
             if not self.enter_own(timeout):
                 return False
@@ -122,7 +123,7 @@ class OwnLock(OwnRecipe):
         It may have gone through several before it did. What its client was told of these came
         before the answer, so it takes nothing back.
         """
-        return Session(self.client)
+        return Session(self.answering())
 
     def _forget(self) -> Session | None:
         """Listen no longer to the session of the latest grant, and return it."""
@@ -188,10 +189,11 @@ class OwnLock(OwnRecipe):
         if self.session is None or line is None or line.kind != "sequential":
             return None
         try:
-            names = self.client.get_children_async(line.path).get(timeout=REQUEST_PATIENCE_S)
+            client = self.answering()
+            names = client.get_children_async(line.path).get(timeout=REQUEST_PATIENCE_S)
             for name in sorted(names, key=lambda name: name[-10:]):
                 node = f"{line.path}/{name}"
-                stat = self.client.exists_async(node).get(timeout=REQUEST_PATIENCE_S)
+                stat = client.exists_async(node).get(timeout=REQUEST_PATIENCE_S)
                 if stat is not None and stat.ephemeralOwner == self.session:
                     return node
         except (KazooException, *TIMEOUTS):

@@ -2,9 +2,9 @@
 
 A recipe is named by a reference, ``package.module:Name``. ``Name`` is a class or a function that is
 called with a kazoo client and a path. It may take more, by these names: ``name`` or ``identifier``
-(the client's name), and what the family says (docs/how-to/own-recipes.md). What it lacks, an
-adapter derives or leaves out; the promises' ``notes`` say which. Attributes of the class that are
-read:
+(the client's name), ``hosts`` (the servers' addresses, for clients that it makes itself), and what
+the family says (docs/how-to/own-recipes.md). What it lacks, an adapter derives or leaves out; the
+promises' ``notes`` say which. Attributes of the class that are read:
 
 - ``promises``: what it promises, a ``Promises`` or a collection of names (``promise_names``);
 - ``line``: a static or class method, path -> ``Line``: which znodes its contenders have.
@@ -23,9 +23,17 @@ from kazoo.exceptions import KazooException
 from rumpus.checker.nearest_name import nearest
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
+from rumpus.workloads.own.own_sessions import askers
 from rumpus.workloads.own.promise_names import with_names
 from rumpus.workloads.own.references import NotFound
-from rumpus.workloads.own.tolerant_calls import NAMES, TIMEOUTS, accepted, place_of, succeeded
+from rumpus.workloads.own.tolerant_calls import (
+    HOSTS,
+    NAMES,
+    TIMEOUTS,
+    accepted,
+    place_of,
+    succeeded,
+)
 
 ONLY_IF_PROMISED: Final = frozenset(
     {
@@ -79,6 +87,8 @@ class OwnRecipe:
         self._more = more
         self._options = options
         self._made: Any = None
+        self._askers = askers()
+        self._began = 0
         self._idle: list[Any] = []
 
     @property
@@ -96,7 +106,8 @@ class OwnRecipe:
         """
         factory = type(self).factory
         values = [self.client, self.path]
-        given = self._options | options
+        addresses = ",".join(f"{host}:{port}" for host, port in self.client.hosts)
+        given = {HOSTS: addresses, **self._options, **options}
         by_name = accepted(factory, given)
         name = given.get("name")
         if name is not None and not set(NAMES) & by_name.keys():
@@ -112,6 +123,14 @@ class OwnRecipe:
         if missing := self.missing(made):
             raise TypeError(f"it is a {type(made).__name__}, which lacks {missing}")
         return made
+
+    def begin_asking(self) -> None:
+        """A call of the object begins that may be granted something."""
+        self._began = self._askers.now
+
+    def answering(self) -> KazooClient:
+        """The client in whose session the call was answered, see ``own_sessions``."""
+        return self._askers.answering(self.client, self._began)
 
     @contextmanager
     def lent(self) -> Iterator[Any]:

@@ -16,6 +16,9 @@ Parameters = Mapping[str, inspect.Parameter]
 NAMES: Final = ("name", "identifier")
 """Parameters that take the client's name."""
 
+HOSTS: Final = "hosts"
+"""The parameter that takes the servers' addresses, as kazoo's clients take them."""
+
 
 def parameters_of(function: Callable[..., Any]) -> Parameters:
     """A function's parameters by name; none if it does not tell (some builtins).
@@ -85,7 +88,7 @@ def place_of(function: Callable[..., Any], names: Sequence[str], position: int) 
 
     Returns:
         The name; the position, if the parameter there has any other name than those of
-        a client's name; None: the function does not take the value.
+        a client's name or of addresses; None: the function does not take the value.
     """
     for name in names:
         if takes(function, name):
@@ -95,7 +98,7 @@ def place_of(function: Callable[..., Any], names: Sequence[str], position: int) 
         for each in parameters_of(function).values()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
-    if len(positional) > position and positional[position].name not in NAMES:
+    if len(positional) > position and positional[position].name not in (*NAMES, HOSTS):
         return position
     return None
 

@@ -16,19 +16,23 @@ class Servers:
 
     def __init__(self, clients=3):
         self.log = []
+        self.links = {}
         self.recorded = Recorded(clients)
         for client in range(clients):
             self.recorded.session(0, client, "connected", session=f"0x{client + 1}")
 
-    def create(self, ms, client, path, ephemeral=True):
-        self._log(ms, client, 1, "create", path=path, data=b"", ephemeral=ephemeral)
+    def create(self, ms, client, path, ephemeral=True, session=1):
+        self._log(ms, client, 1, "create", session, path=path, data=b"", ephemeral=ephemeral)
+
+    def close(self, ms, client, session):
+        self._log(ms, client, -11, "closeSession", session)
 
     def delete(self, ms, client, path):
         self._log(ms, client, 2, "delete", path=path)
 
-    def _log(self, ms, client, kind, name, **fields):
+    def _log(self, ms, client, kind, name, session=1, **fields):
         zxid = len(self.log) + 1
-        self.log.append(Txn(zxid, client + 1, zxid, ms, kind, name, **fields))
+        self.log.append(Txn(zxid, client + session, zxid, ms, kind, name, **fields))
 
     def hold(self, client, called, granted, released):
         self.recorded.acquire(called, granted, client).release(released, released + 5, client)
@@ -39,7 +43,7 @@ class Servers:
 
     def line(self, permits=1, clock=None):
         self.recorded.ops.sort(key=lambda op: op.time)
-        history = self.recorded.history()
+        history = self.recorded.history().with_sessions(self.links)
         committed = tuple(sorted(self.log, key=lambda txn: txn.zxid))
         truth = ServerTruth(
             Commitment(committed=committed, discarded=(), uncertain=(), reasons=(), forked=())
@@ -55,13 +59,21 @@ class Servers:
         )
 
 
-def queue(servers, *, name="{mark}-lock-{number:010d}", in_turn=True):
-    """Three clients queue in a folder: each comes while the one before it holds."""
+def queue(servers, *, name="{mark}-lock-{number:010d}", in_turn=True, session=1, ends=None):
+    """Three clients queue in a folder: each comes while the one before it holds.
+
+    ``session``: of the first client; ``ends``: when, in ms after a client came, its session does.
+    """
     for number in range(3):
         servers.create(
-            100 * number + 20, number, f"{PARENT}/{name.format(mark=number, number=number)}"
+            100 * number + 20,
+            number,
+            f"{PARENT}/{name.format(mark=number, number=number)}",
+            session=session,
         )
-        if number:
+        if ends is not None:
+            servers.close(100 * number + ends, number, session)
+        elif number:
             servers.delete(
                 100 * number + 30,
                 number - 1,
@@ -77,7 +89,26 @@ def test_a_queue_is_found_by_its_numbers_and_what_its_names_share():
     found = servers.line()
     assert isinstance(found, DerivedLine)
     assert (found.kind, found.path, found.mark) == ("sequential", PARENT, "-lock-")
-    assert found.nodes == {n: f"{PARENT}/{n}-lock-{n:010d}" for n in range(3)}
+    paths = {number: life.path for number, life in found.nodes.items()}
+    assert paths == {n: f"{PARENT}/{n}-lock-{n:010d}" for n in range(3)}
+
+
+def test_a_program_may_queue_in_a_session_of_its_own():
+    """What the links saw of it; the grant names the session of the client that it was given."""
+    servers = Servers()
+    servers.links = {"0x4": 0, "0x5": 1, "0x6": 2}
+    queue(servers, session=4)
+    found = servers.line()
+    assert isinstance(found, DerivedLine)
+    assert [life.owner for life in found.nodes.values()] == ["0x4", "0x5", "0x6"]
+
+
+def test_what_another_session_made_that_ended_before_the_grant_is_not_granted():
+    servers = Servers()
+    servers.links = {"0x4": 0, "0x5": 1, "0x6": 2}
+    queue(servers, session=4, ends=35)
+    found = servers.line()
+    assert found == "most grants made no ephemeral znode below /r that stayed until the release"
 
 
 def test_grants_out_of_turn_show_no_queue():
