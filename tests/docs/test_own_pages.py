@@ -53,6 +53,17 @@ class Mutex:
         self._lock.release()
 
 
+class Service:
+    """A program that is given addresses, and makes a client of its own."""
+
+    def __init__(self, zookeeper, root):
+        self.client = KazooClient(zookeeper)
+        self.client.start()
+        self.root = self.client.create(root)
+        self.client.stop()
+        self.client.close()
+
+
 class Shelf:
     pass
 
@@ -62,7 +73,8 @@ class ForgetfulShelf(Shelf):
 
 
 def test_the_parts_of_a_recipe_are_what_they_are_to_be():
-    names = {"rumpus": rumpus, "Mutex": Mutex, "Shelf": Shelf, "ForgetfulShelf": ForgetfulShelf}
+    given = (Mutex, Service, Shelf, ForgetfulShelf)
+    names = {"rumpus": rumpus, **{each.__name__: each for each in given}}
     for part in blocks("own-recipes.md")[2:]:
         exec(compile(part, "the page", "exec"), names)
     assert names["MyLock"].line("/a") == rumpus.Line("sequential", "/a/queue", mark="lock-")
@@ -77,6 +89,7 @@ def test_the_parts_of_a_recipe_are_what_they_are_to_be():
         ):
             assert lock.acquire(timeout=5)
             lock.release()
+        assert names["MyService"](client, "/service", zk.hosts).service.root == "/service"
         client.stop()
         client.close()
 
