@@ -13,25 +13,20 @@ A directory with a kazoo, and an image of servers, are code as well.
 """
 
 import importlib.util
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
 from rumpus.project_names import Names, find_in_working_directory, names_here
-from rumpus.results.atomic_file import write_atomically
 from rumpus.results.store_error import StoreError
-from rumpus.results.untrusted_file import read_regular
 from rumpus.usage_error import UsageError
+from rumpus.user_state import keep_state, read_state, state_file
 from rumpus.workloads.own.references import is_reference
 
 if TYPE_CHECKING:
     from rumpus.runs.run_settings import RunSettings
 
 _OURS: Final = frozenset({"kazoo", "rumpus"})
-_LARGEST: Final = 1 << 20
 _MOST: Final = 1_000
 """How many places are remembered: the last ones."""
 
@@ -99,7 +94,7 @@ def refuse_untrusted(source: Path, settings: "RunSettings", *, trust: bool = Fal
     if not strange:
         return
     if trust:
-        _keep([*trusted_places(), *(each.place for each in strange)])
+        keep_state(places_file(), [*trusted_places(), *(e.place for e in strange)][-_MOST:])
         return
     told = "; ".join(f"{each.option} {each.name}, from {each.place}" for each in strange)
     raise UsageError(
@@ -121,7 +116,7 @@ def trust_code(settings: "RunSettings", say: Callable[[str], None]) -> None:
     if not new:
         return
     try:
-        _keep([*known, *new])
+        keep_state(places_file(), [*known, *new][-_MOST:])
     except StoreError as error:
         say(f"note: to perform this again say --trust, for it cannot be remembered: {error}")
 
@@ -133,34 +128,12 @@ def trusted_places() -> Sequence[str]:
         UsageError: the file that keeps them is malformed.
         UnreadableRun: it is no regular file, or is too large.
     """
-    path = places_file()
-    if not path.exists():
-        return []
-    try:
-        places = msgspec.json.decode(read_regular(path, "read it", _LARGEST), type=list[str])
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"{path}: no list of trusted places ({error}); remove it") from error
-    return places
+    return read_state(places_file(), list[str], "list of trusted places")
 
 
 def places_file() -> Path:
     """The user's file that keeps what was trusted."""
-    home = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(home) if Path(home).is_absolute() else Path("~/.local/state").expanduser()
-    return base / "rumpus" / "trusted.json"
-
-
-def _keep(places: Sequence[str]) -> None:
-    path = places_file()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError.from_os_error(
-            path.parent, "make the directory", error, option=""
-        ) from error
-    write_atomically(
-        path, msgspec.json.format(msgspec.json.encode(places[-_MOST:]), indent=1), option=""
-    )
+    return state_file("trusted.json")
 
 
 def _named_by(names: Names, source: Path, name: str) -> bool:

@@ -29,6 +29,7 @@ from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
 from rumpus.runs.forks import Branch
+from rumpus.runs.performing import known_workload
 from rumpus.runs.run_settings import RunSettings
 
 SPARE_S: Final = 0.5
@@ -46,6 +47,12 @@ SCOPE: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 """The settings of a small run. Its servers end a session within 1.5 s."""
+
+WIDE_CLIENTS: Final = 3
+"""Clients of a wider run, beside one for each permit but the first."""
+
+WIDE_THINK: Final = "think=1.5"
+"""How clients of a wider run call: so seldom that some come while others hold."""
 
 AT_ONCE: Final = 16
 """Branches in one task."""
@@ -263,8 +270,9 @@ class CornersTask:
     """Some corners of a small run.
 
     Attributes:
-        settings: what to run (``SCOPE``).
-        number: which corners: the first ones for 0, the next ones for 1, and so on, round about.
+        settings: what to run; what was not given of them becomes that of the scopes.
+        number: which corners: some of the first scope for 0, others for 1, and so on until it has
+            had all, then those of the next scope, round about.
         modes: some of ``CORNER_MODES``.
         operations: how many operations of each client are covered.
     """
@@ -276,28 +284,65 @@ class CornersTask:
 
 
 def perform_corners(task: CornersTask) -> list[BranchOutcome]:
-    """Perform the run without faults, to see where its corners are, and then some of these.
+    """Perform the runs without faults, to see where their corners are, and then some of these.
+
+    The first that is told is the run without faults of the scope in which the others are.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
     """
-    settings = task.settings
-    together = BranchTask(
-        settings=settings, plan=EMPTY, branches=(Branch(0.0, EMPTY),), operations=task.operations
-    )
-    base = perform_branches(together)
-    found = list(places(base[0].frames, task.modes))
-    if not found:
-        return base
-    first = task.number % math.ceil(len(found) / AT_ONCE) * AT_ONCE
-    some = found[first : first + AT_ONCE]
-    plans = [_plan([place], settings.time_limit - SPARE_S) for place in some]
-    return base + perform_branches(
-        replace(together, branches=tuple(Branch(0.0, plan) for plan in plans))
-    )
+    scopes = [_Looked.at(settings, task) for settings in scopes_of(task.settings)]
+    turn = task.number % max(1, sum(scope.pieces for scope in scopes))
+    for scope in scopes:
+        if turn < scope.pieces:
+            return scope.perform(turn)
+        turn -= scope.pieces
+    return scopes[0].base
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A small run, and where its corners are."""
+
+    together: BranchTask
+    base: list[BranchOutcome]
+    found: Sequence[Place]
+
+    @classmethod
+    def at(cls, settings: RunSettings, task: CornersTask) -> "_Looked":
+        together = BranchTask(
+            settings=settings,
+            plan=EMPTY,
+            branches=(Branch(0.0, EMPTY),),
+            operations=task.operations,
+        )
+        base = perform_branches(together)
+        return cls(together, base, list(places(base[0].frames, task.modes)))
+
+    @property
+    def pieces(self) -> int:
+        return math.ceil(len(self.found) / AT_ONCE)
+
+    def perform(self, piece: int) -> list[BranchOutcome]:
+        some = self.found[piece :: self.pieces]  # of the whole run, not of its beginning
+        duration = self.together.settings.time_limit - SPARE_S
+        branches = tuple(Branch(0.0, _plan([place], duration)) for place in some)
+        return self.base + perform_branches(replace(self.together, branches=branches))
 
 
 def small_settings(settings: RunSettings) -> RunSettings:
     """Settings with ``SCOPE`` in place of what was not given (``RunSettings.fixed``)."""
     changes = {name: value for name, value in SCOPE.items() if name not in settings.fixed}
     return replace(settings, ensemble="sim", **changes)
+
+
+def scopes_of(settings: RunSettings) -> Sequence[RunSettings]:
+    """A small run, and then a wider one, where more clients than permits come now and then.
+
+    What takes three to show is not in the corners of two clients that hold by turns.
+    """
+    small = small_settings(settings)
+    permits = getattr(known_workload(settings.workload), "permits", 1)
+    wide: dict[str, Any] = {"clients": WIDE_CLIENTS + permits - 1, "usage": WIDE_THINK}
+    wider = replace(small, **{name: wide[name] for name in wide if name not in settings.fixed})
+    return [small] if wider == small else [small, wider]

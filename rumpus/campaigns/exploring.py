@@ -10,20 +10,25 @@ from typing import Final
 
 from rumpus.campaigns.case import case_of
 from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
-from rumpus.campaigns.short_runs import ShortRun, ShortRunsTask
-from rumpus.campaigns.short_runs import submit as submit_short
+from rumpus.campaigns.pieces import (
+    RUN_KINDS,
+    SIMULATED_KINDS,
+    Performed,
+    RunKind,
+    submit_task,
+    task_of,
+)
 from rumpus.campaigns.shrinking import Shrinking
-from rumpus.campaigns.tasks import Attempt, Underway, submit
-from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
-from rumpus.exit_codes import DEFECT
+from rumpus.campaigns.tasks import Attempt, Underway
+from rumpus.campaigns.trial_task import Seen, TrialOutcome
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings, command_line
 from rumpus.runs.shard import Shard
 
-KINDS: Final = 3
-"""Of so many seeds in a row one makes a usual run, one a swarm run, and one some short runs."""
+KINDS: Final = len(RUN_KINDS)
+"""Of so many seeds in a row each makes runs of another kind."""
 
 WINDOW: Final = 4
 """How many runs are given to an executor, for each that it performs at once.
@@ -32,7 +37,7 @@ Runs are looked at in the order of their seeds, and some take ten times as long 
 fewer, processes would wait for a slow run.
 """
 
-_Underway = Underway[Attempt] | Underway[Sequence[ShortRun]]
+_Underway = Underway[Sequence[Performed]]
 """The runs of a seed."""
 
 
@@ -42,7 +47,8 @@ class Exploration:
 
     Attributes:
         runs: how many runs were performed and judged, without those that shrink.
-        short_runs: how many of them were short ones (``rumpus.campaigns.short_runs``).
+        short_runs: how many of them were short ones, or systematic ones, which are short, too.
+        systematic: how many seeds have made systematic ones.
         virtual_seconds: how long they took on their own clocks.
         cpu_seconds: processor time that they took.
         outcomes: outcome -> number of runs.
@@ -56,6 +62,7 @@ class Exploration:
     findings: Findings
     runs: int = 0
     short_runs: int = 0
+    systematic: int = 0
     virtual_seconds: float = 0.0
     cpu_seconds: float = 0.0
     outcomes: dict[str, int] = field(default_factory=dict)
@@ -104,8 +111,9 @@ class Explorer:
         plan: the faults of all runs; None: those of the settings.
         shard: which seeds are taken.
         known: failures that are accepted.
-        profile: of swarm runs and short runs, which take turns with usual ones; None: all runs are
-            alike. What one of these kinds finds is often not found by the others.
+        profile: of swarm runs and short runs, which take turns with usual and systematic ones;
+            None: all runs are usual. What one kind finds is often not found by the others.
+        corners: which corners come first; None: the first seed says it.
         shrink: how many smaller runs to try for each failure; 0: do not shrink.
         clock: seconds, monotonic.
         notify: called when something has changed.
@@ -124,6 +132,7 @@ class Explorer:
         shard: Shard | None = None,
         known: Sequence[Fingerprint] = (),
         profile: ProfileName | None = None,
+        corners: int | None = None,
         shrink: int = 300,
         clock: Callable[[], float] = time.monotonic,
         notify: Callable[[Exploration], None] = lambda _: None,
@@ -133,6 +142,9 @@ class Explorer:
         self._executor, self._jobs = executor, jobs
         self._shard = shard or Shard()
         self._profile = profile
+        first = settings.seed or 0
+        self._corners = first // KINDS if corners is None else corners
+        self._first_round = first // KINDS
         self._shrink = shrink
         self._clock = clock
         self._notify = notify
@@ -168,24 +180,13 @@ class Explorer:
             if over() and self.exploration.runs and not underway.done():
                 underway.cancel()
                 break
-            for each in self._attempts(underway.result()):
-                self._note(seed, each)
+            self.exploration.systematic += self._kind(seed) == "systematic"
+            for each in underway.result():
+                self._note(seed, each.attempt)
             self._notify(self.exploration)
             if self.exploration.refused or until(self.exploration):
                 break
         return self.exploration
-
-    def _attempts(self, made: Attempt | Sequence[ShortRun]) -> Iterator[Attempt]:
-        """What became of a seed's runs.
-
-        A short run that has ended its process is performed again, alone, which tells more.
-        """
-        if isinstance(made, Attempt):
-            yield made
-            return
-        for run in made:
-            again = run.attempt.outcome is None and run.attempt.exit_code == DEFECT
-            yield submit(self._executor, run.task).result() if again else run.attempt
 
     def _in_order(
         self, seeds: int | None, over: Callable[[], bool]
@@ -210,19 +211,34 @@ class Explorer:
                 underway.cancel()
 
     def _begin(self, seed: int) -> _Underway:
-        settings = self._settings_of(seed)
-        if self._is_short(seed):
-            assert self._profile is not None
-            return submit_short(
-                self._executor, ShortRunsTask(settings=settings, profile=self._profile)
-            )
-        return submit(self._executor, TrialTask(settings=settings, plan=self._plan))
+        settings, kind = self._settings_of(seed), self._kind(seed)
+        task = task_of(
+            kind,
+            settings,
+            self._profile,
+            number=self._corners + seed // KINDS - self._first_round,
+            plan=self._plan,
+        )
+        return submit_task(self._executor, task)
+
+    def _kind(self, seed: int) -> RunKind:
+        """What kind of runs a seed makes: by turns; on real servers only those that are not forked.
+
+        Systematic runs begin alike whatever the seed, so they may have come before.
+        """
+        if self._profile is None:
+            return "usual"
+        kind = RUN_KINDS[seed % KINDS]
+        simulated = self._settings.ensemble == "sim"
+        return "usual" if kind in SIMULATED_KINDS and not simulated else kind
 
     def _is_short(self, seed: int) -> bool:
-        return self._profile is not None and self._settings.ensemble == "sim" and seed % KINDS == 2
+        return self._kind(seed) in SIMULATED_KINDS
 
     def _settings_of(self, seed: int) -> RunSettings:
-        swarm = self._profile if seed % KINDS == 1 else None
+        if self._kind(seed) == "systematic":
+            return self._settings
+        swarm = self._profile if self._kind(seed) == "swarm" else None
         return replace(self._settings, seed=seed, swarm=swarm or self._settings.swarm)
 
     def _note(self, seed: int, attempt: Attempt) -> None:

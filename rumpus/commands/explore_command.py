@@ -20,6 +20,7 @@ from rumpus.campaigns.exploring import Exploration, Explorer
 from rumpus.campaigns.merging import campaign, part_of
 from rumpus.campaigns.tasks import Performers, processes
 from rumpus.consoles import answers, notices, print_document
+from rumpus.corner_memory import CornerMemory
 from rumpus.exit_codes import exit_code
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.live_line import LiveLine
@@ -84,6 +85,8 @@ def explore_command(arguments: argparse.Namespace) -> int:
         budget = BUDGET_S
     ending: EnvironmentRefusal | None = None
     interrupted = False
+    # Seeds that are given decide all; else explorations go on where the last one ended.
+    memory = None if "seed" in given["fixed"] else CornerMemory(settings, names)
     with _performers(arguments, settings) as performers, line.live():
         explorer = Explorer(
             settings,
@@ -93,6 +96,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
             shard=arguments.shard,
             known=known,
             profile=profile,
+            corners=None if memory is None else memory.first,
             shrink=arguments.shrink,
             notify=show,
         )
@@ -103,6 +107,8 @@ def explore_command(arguments: argparse.Namespace) -> int:
             explored = explorer.exploration
         except EnvironmentRefusal as refusal:  # what was found so far is worth telling
             ending, explored = refusal, explorer.exploration
+    if memory is not None and not (explored.findings.found or explored.findings.deaths):
+        memory.went_on(explored.systematic, notices().print)
     _refuse_if_nothing_ran(explored, ending)
     interrupted = interrupted or ending is not None
     saved = save_cases(explored, arguments.cases)

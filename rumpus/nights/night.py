@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Final
 
 from rumpus.campaigns.case import Case, case_of
+from rumpus.campaigns.pieces import Performed
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import Attempt, Performers, Underway
 from rumpus.campaigns.trial_task import TrialTask
@@ -13,7 +14,7 @@ from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE
 from rumpus.nights.failure_book import FailureBook, ToShrink
 from rumpus.nights.kept_cases import Kept
 from rumpus.nights.night_notes import CanaryNote, CaseNote, NightNotes, row_of
-from rumpus.nights.pieces import Performed, Piece, submit_piece
+from rumpus.nights.pieces import Piece, submit_piece
 from rumpus.nights.records import Ensemble, RunRow, Trouble
 from rumpus.nights.schedule import Schedule
 from rumpus.results.escapes import in_shell

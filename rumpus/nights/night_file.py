@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from rumpus.campaigns.pieces import RUN_KINDS, RunKind
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.nights.records import Ensemble
 from rumpus.option_values import Seconds
@@ -31,10 +32,6 @@ USUAL_FILE: Final = Path("nightly.toml")
 """The file that is read if none is named, and there is one."""
 
 USUAL_EXPECTED: Final = "expected-failures.toml"
-
-RunKind = Literal["usual", "swarm", "short", "systematic"]
-
-RUN_KINDS: Final[tuple[RunKind, ...]] = ("usual", "swarm", "short", "systematic")
 
 _LARGEST: Final = 1 << 20  # bytes
 

@@ -7,10 +7,11 @@ from typing import Final
 import msgspec
 
 from rumpus.campaigns.case import Case
+from rumpus.campaigns.pieces import Performed
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.nights.canaries import Canary
 from rumpus.nights.kept_cases import State
-from rumpus.nights.pieces import Performed, Piece
+from rumpus.nights.pieces import Piece
 from rumpus.nights.records import RunRow, Trouble
 
 _CODES: Final[Mapping[str, int]] = {"valid": VALID, "violation": VIOLATION}

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from rumpus.campaigns.pieces import RunKind
 from rumpus.checker.verdict import Outcome
 from rumpus.nights.canaries import Canary
 from rumpus.nights.memory.store_rows import SubjectPast
-from rumpus.nights.night_file import RunKind
 from rumpus.nights.pieces import Piece, trial_piece
 from rumpus.nights.records import Ensemble
 from rumpus.nights.subjects import OnTrial

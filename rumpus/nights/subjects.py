@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import rumpus
+from rumpus.campaigns.pieces import RunKind
 from rumpus.harness.zookeeper_versions import USUAL_VERSION
 from rumpus.nemesis.swarm import ProfileName
-from rumpus.nights.night_file import Job, RunKind
+from rumpus.nights.night_file import Job
 from rumpus.nights.records import Ensemble, Subject
 from rumpus.nights.sources import digest, source_files
 from rumpus.project_names import Names

@@ -4,12 +4,13 @@ from itertools import count
 
 import pytest
 
-from rumpus.campaigns import exploring
+from rumpus.campaigns import pieces
 from rumpus.campaigns.case import load_case
+from rumpus.campaigns.corners import AT_ONCE
 from rumpus.campaigns.exploring import WINDOW, Explorer
 from rumpus.campaigns.findings import Failure, explains
 from rumpus.campaigns.merging import merge, part_of
-from rumpus.campaigns.short_runs import ShortRunsTask
+from rumpus.campaigns.short_runs import COUNT, ShortRunsTask
 from rumpus.campaigns.tasks import processes
 from rumpus.command_line import main
 from rumpus.results.fingerprint import Fingerprint
@@ -99,7 +100,7 @@ def test_the_budget_ends_an_exploration_and_what_is_done_then_is_looked_at(inlin
 def test_an_exploration_whose_runs_are_all_refused_ends_soon(inline):
     settings = RunSettings(argv=(), workload="lock", recipe="none", ensemble="sim", seed=0)
     found = Explorer(settings, inline, jobs=1, profile="light").explore(seeds=1000)
-    assert {error.seed for error in found.errors} == {0, 1, 2}
+    assert {error.seed for error in found.errors} == {0, 1, 2, 3}
 
 
 def plain(explored):
@@ -146,19 +147,19 @@ def test_a_run_that_ends_its_process_is_a_finding(tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     recipe = "tests.rumpus.campaigns.deadly_recipe:Deadly"
     words = f"explore lock --recipe {recipe} --clients 2 --time-limit 1 --nemesis none"
-    assert main([*words.split(), "--seed", "6", "--seeds", "1", "--jobs", "1", "--json"]) == 1
+    assert main([*words.split(), "--seed", "4", "--seeds", "1", "--jobs", "1", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     (finding,) = told["findings"]
-    assert (told["runs"], told["errors"], finding["seed"]) == (0, [], 6)
+    assert (told["runs"], told["errors"], finding["seed"]) == (0, [], 4)
     assert finding["fingerprint"] == "ended-process by SIGSEGV"
     assert "deadly_recipe.py" in "".join(finding["story"])
     assert finding["again"].startswith(f"rumpus run lock --recipe {recipe} --ensemble sim")
-    assert finding["again"].endswith("--seed 6")
+    assert finding["again"].endswith("--seed 4")
 
 
 @one_in(2)
 def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
-    monkeypatch.setattr(exploring, "ShortRunsTask", partial(ShortRunsTask, count=2))
+    monkeypatch.setattr(pieces, "ShortRunsTask", partial(ShortRunsTask, count=2))
     settings = RunSettings(
         argv=(),
         workload="lock",
@@ -179,7 +180,7 @@ def test_a_short_run_that_ends_its_process_is_a_finding_too(monkeypatch):
 
 
 @one_in(2)
-def test_usual_runs_swarm_runs_and_short_runs_take_turns(inline):
+def test_all_kinds_of_runs_take_turns(inline):
     settings = RunSettings(
         argv=(),
         workload="lock",
@@ -192,20 +193,22 @@ def test_usual_runs_swarm_runs_and_short_runs_take_turns(inline):
         fixed=("clients", "nemesis", "time_limit"),
     )
     kept = []
-    explorer = Explorer(settings, Kept(inline, kept), jobs=1, profile="light")
-    found = explorer.explore(seeds=6)
+    explorer = Explorer(settings, Kept(inline, kept), jobs=1, profile="light", corners=5)
+    found = explorer.explore(seeds=8)
     assert [
         (each.settings.seed, each.settings.swarm) for each in kept if hasattr(each, "plan")
     ] == [
         (0, None),
         (1, "light"),
-        (3, None),
-        (4, "light"),
+        (4, None),
+        (5, "light"),
     ]
-    assert [each.settings.seed for each in kept if not hasattr(each, "plan")] == [2, 5]
-    assert (found.runs, found.short_runs) == (36, 32)
-    assert sum(found.outcomes.values()) == 36
-    assert sum(found.short_outcomes.values()) == 32
+    assert [each.settings.seed for each in kept if hasattr(each, "profile")] == [2, 6]
+    assert [each.number for each in kept if hasattr(each, "number")] == [5, 6]
+    systematic = 2 * (1 + AT_ONCE)
+    assert (found.systematic, found.short_runs) == (2, 2 * COUNT + systematic)
+    assert found.runs == found.short_runs + 4 == sum(found.outcomes.values())
+    assert sum(found.short_outcomes.values()) == found.short_runs
     assert (found.findings.found, found.errors) == ([], [])
 
 

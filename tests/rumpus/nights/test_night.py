@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
+from rumpus.campaigns.pieces import Performed
 from rumpus.campaigns.tasks import Attempt, Performers, Underway
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE
 from rumpus.nights import night as night_module
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.night import DEFECTS, LOST_AFTER, PAUSE_S, SET_UPS, Night
-from rumpus.nights.pieces import Performed
 from rumpus.nights.schedule import Schedule
 from tests.rumpus.campaigns.conftest import Inline
 from tests.rumpus.nights.made import (
