@@ -1,186 +1,149 @@
 """How much processor time passes until a known failure is seen, by each kind of run.
 
-- *seeds*: one run for each seed, of 15 virtual seconds with random faults, every other one a swarm
-  run.
-- *short*: the short runs of ``rumpus explore``, 16 of each seed, forked from one beginning.
-- *corners*: what ``rumpus explore --systematic all`` does, with six operations of each client: one
-  small run after the other, each with a fault at every frame. The first two have a fixed usage, the
-  others a drawn one.
-
-All stop at the first run that shows the anomaly. Times are of the processor, medians of some first
-seeds; ``>`` means that it was not seen in that time by most of them.
+Kinds are those that take turns in ``rumpus explore`` (``rumpus.campaigns.pieces``). Targets are the
+failures of all findings, and of one mutant of each family, drawn by hash. The search ends at the
+first run that shows the anomaly; ``>`` means that it was not seen in that time. The last rows say
+how long an exploration takes for all of them if each kind has some share of the time: it sees a
+failure when the first of its kinds does. By this the shares of ``rumpus explore`` were chosen.
 
 ``python -m benchmarks.detection [--quick]``
 """
 
+import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import count
-from typing import NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
-import msgspec
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from benchmarks.inline_executor import Inline
 from rumpus.campaigns import short_runs
-from rumpus.campaigns.corners import Corners, small_settings
+from rumpus.campaigns.case import load_case
+from rumpus.campaigns.corners import CornersTask, perform_corners
+from rumpus.campaigns.pieces import RUN_KINDS, RunKind, task_of
 from rumpus.campaigns.short_runs import ShortRunsTask
-from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.usage import draw_usage, usage_words
-from rumpus.nemesis.client_frame import FRAME_MODES
+from rumpus.campaigns.tasks import Attempt
+from rumpus.campaigns.trial_task import perform
+from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.runs.run_settings import RunSettings
+from rumpus.workloads.registry import WORKLOADS
 
-LIMIT_S = 60.0
-FIRST_SEEDS = (0, 1000, 2000)
-LOAD_S = 15.0
-OPERATIONS = 6
-USAGES = ("think=0.5", "think=0.3,tries=0.6,patience=0.3")
-THINK_S = 0.3
+FINDINGS: Final = Path(__file__).resolve().parents[1] / "cases" / "findings"
+LIMIT_S: Final = 60.0
+FIRST_SEEDS: Final = (0, 1000, 2000)
+LOAD_S: Final = 15.0
+SHARES: Final[tuple[Mapping[RunKind, float], ...]] = (
+    {"usual": 1 / 3, "swarm": 1 / 3, "short": 1 / 3},
+    dict.fromkeys(RUN_KINDS, 1 / 4),
+    {"usual": 1 / 6, "swarm": 1 / 6, "short": 1 / 3, "systematic": 1 / 3},
+    {"usual": 1 / 6, "swarm": 1 / 6, "short": 1 / 6, "systematic": 1 / 2},
+)
 
 
 @dataclass(frozen=True)
 class Target:
-    """A failure: of a finding (``#`` in docs/track-record/findings.md) or of a mutant."""
+    """A failure that is known: of a finding, or of a mutant."""
 
     name: str
     workload: str
     recipe: str
-    anomaly: str
+    anomalies: frozenset[str]
 
 
-TARGETS = (
-    Target("#1", "barrier", "kazoo", "stuck-waiter"),
-    Target("#2", "double-barrier", "kazoo", "stuck-waiter"),
-    Target("#3", "double-barrier", "kazoo", "early-exit"),
-    Target("#4", "counter", "kazoo", "miscount"),
-    Target("#5", "queue", "kazoo-locking", "stuck-waiter"),
-    Target("#6", "queue", "kazoo-locking", "orphan-node"),
-    Target("#7", "queue", "kazoo-locking", "duplicate-element"),
-    Target("#8", "queue", "kazoo", "lost-element"),
-    Target("#10", "lock", "kazoo-bare", "orphan-node"),
-    Target("#11", "semaphore", "kazoo", "deadlock"),
-    Target("#13", "registry", "kazoo-party", "missing-entry"),
-    Target("#14", "partitioner", "kazoo", "unowned-partition"),
-    Target("reads-sorted", "failover", "reads-sorted", "out-of-order"),
-    Target("never-truncates", "failover", "never-truncates", "not-linearizable"),
-)
-
-
-def measure(scale: Scale) -> Table:
-    limit = scale.seconds(LIMIT_S)
-    firsts = FIRST_SEEDS[: scale.rounds(len(FIRST_SEEDS))]
-    table = Table("target", "anomaly", "seeds", "runs", "short", "runs", "ratio", "corners", "runs")
-    for target in TARGETS[: scale.rounds(len(TARGETS))]:
-        seeds, short, corners = (
-            _median([_until(target, way(target, first), limit) for first in firsts])
-            for way in (_seeds, _short, _corners)
-        )
-        table.add_row(
-            f"{target.name} {target.workload}",
-            target.anomaly,
-            str(seeds),
-            f"{seeds.runs:g}",
-            str(short),
-            f"{short.runs:g}",
-            f"{seeds.seconds / short.seconds:.1f}",
-            str(corners),
-            f"{corners.runs:g}",
-        )
-    return table
-
-
-class Median(NamedTuple):
-    """Medians of some searches, and whether most of them found what they looked for."""
+class Search(NamedTuple):
+    """Processor seconds until a failure was seen, and whether it was."""
 
     seconds: float
-    runs: float
     found: bool
 
     def __str__(self) -> str:
         return f"{'' if self.found else '> '}{self.seconds:.1f} s"
 
 
-def _median(searches: Sequence[tuple[float, int, bool]]) -> Median:
-    return Median(
-        statistics.median(seconds for seconds, _, _ in searches),
-        statistics.median(runs for _, runs, _ in searches),
-        2 * sum(found for _, _, found in searches) > len(searches),
-    )
+def targets() -> Iterator[Target]:
+    """The failures, those of findings first."""
+    for path in sorted(FINDINGS.glob("*.case.json")):
+        case = load_case(path)
+        settings = case.task().settings
+        kinds = frozenset({case.expects.kind})
+        yield Target(path.name[:2], settings.workload, settings.recipe or "", kinds)
+    for family, workload in WORKLOADS.items():
+        mutants = {
+            name: entry.expected
+            for name, entry in workload.catalogue.items()
+            if isinstance(entry, CatalogueEntry) and entry.faulty
+        }
+        if mutants:
+            drawn = min(mutants, key=lambda name: sha256(f"{family} {name}".encode()).digest())
+            yield Target(drawn, family, drawn, frozenset(mutants[drawn]))
 
 
-def _until(
-    target: Target, outcomes: Iterator[TrialOutcome], limit: float
-) -> tuple[float, int, bool]:
-    """Processor seconds and runs until the anomaly was seen, and whether it was."""
-    spent, runs = 0.0, 0
-    for outcome in outcomes:
-        spent += outcome.cpu_seconds
-        runs += 1
-        if any(each.promised and each.fingerprint.kind == target.anomaly for each in outcome.seen):
-            return spent, runs, True
+def measure(scale: Scale) -> Table:
+    limit = scale.seconds(LIMIT_S)
+    firsts = FIRST_SEEDS[: scale.rounds(len(FIRST_SEEDS))]
+    known = list(targets())
+    table = Table("target", "anomaly", *RUN_KINDS)
+    sums = [0.0] * len(SHARES)
+    for target in known[:: max(1, len(known) // scale.rounds(len(known)))]:
+        medians = {
+            kind: _median([_until(target, kind, first, limit) for first in firsts])
+            for kind in RUN_KINDS
+        }
+        anomaly = min(target.anomalies)
+        table.add_row(f"{target.workload} {target.name}", anomaly, *map(str, medians.values()))
+        for number, shares in enumerate(SHARES):
+            sums[number] += _mixed(medians, shares, limit)
+    for shares, total in zip(SHARES, sums, strict=True):
+        told = [f"{shares.get(kind, 0):.0%}" for kind in RUN_KINDS]
+        table.add_row("all of them", f"{total:.0f} s", *told)
+    return table
+
+
+def _mixed(
+    medians: Mapping[RunKind, Search], shares: Mapping[RunKind, float], most: float
+) -> float:
+    """When the first of the kinds sees a failure, each in its share of the time."""
+    seen = (medians[kind].seconds / share for kind, share in shares.items() if medians[kind].found)
+    return min(4 * most, min(seen, default=math.inf))
+
+
+def _median(searches: list[Search]) -> Search:
+    found = 2 * sum(each.found for each in searches) > len(searches)
+    return Search(statistics.median(each.seconds for each in searches), found)
+
+
+def _until(target: Target, kind: RunKind, first: int, limit: float) -> Search:
+    spent = 0.0
+    for attempt in _runs(target, kind, first):
+        if attempt.outcome is None:
+            attempt.raise_error()
+            continue
+        spent += attempt.outcome.cpu_seconds
+        seen = {each.fingerprint.kind for each in attempt.outcome.seen if each.promised}
+        if seen & target.anomalies:
+            return Search(spent, found=True)
         if spent > limit:
             break
-    return spent, runs, False
+    return Search(spent, found=False)
 
 
-def _seeds(target: Target, first: int) -> Iterator[TrialOutcome]:
-    for seed in count(first):
-        settings = _settings(target, seed)
-        swarm = replace(settings, swarm="normal" if seed % 2 else None)
-        yield perform(TrialTask(settings=swarm))
-
-
-def _short(target: Target, first: int) -> Iterator[TrialOutcome]:
-    for seed in count(first):
-        task = ShortRunsTask(settings=_settings(target, seed), profile="normal")
-        for run in short_runs.perform(task):
-            if run.attempt.outcome is None:
-                run.attempt.raise_error()
-            else:
-                yield run.attempt.outcome
-
-
-def _settings(target: Target, seed: int) -> RunSettings:
-    return RunSettings(
-        argv=(),
-        workload=target.workload,
-        recipe=target.recipe,
-        ensemble="sim",
-        time_limit=LOAD_S,
-        seed=seed,
-        fixed=("time_limit",),
+def _runs(target: Target, kind: RunKind, first: int) -> Iterator[Attempt]:
+    settings = RunSettings(
+        argv=(), workload=target.workload, recipe=target.recipe, ensemble="sim", time_limit=LOAD_S
     )
-
-
-def _corners(target: Target, first: int) -> Iterator[TrialOutcome]:
     for number in count():
-        seed = first + number
-        usage = USAGES[number] if number < len(USAGES) else _drawn(seed)
-        settings = RunSettings(
-            argv=(),
-            workload=target.workload,
-            recipe=target.recipe,
-            usage=usage,
-            seed=seed,
-            fixed=("usage", "seed"),
-        )
-        corners = Corners(
-            small_settings(settings), tuple(FRAME_MODES), Inline(), operations=OPERATIONS
-        )
-        for corner in corners.walk():
-            if corner.branch.outcome is None:
-                corner.branch.attempt.raise_error()
-            else:
-                yield corner.branch.outcome
-
-
-def _drawn(seed: int) -> str:
-    """A drawn usage with rests, so that the run stays small."""
-    usage = draw_usage(Seed(seed), session_timeout=1.0)
-    return usage_words(msgspec.structs.replace(usage, think=max(usage.think, THINK_S), burst=0))
+        seeded = replace(settings, seed=first + number)
+        task = task_of(kind, seeded, "normal", number=number)
+        if isinstance(task, ShortRunsTask):
+            yield from (each.attempt for each in short_runs.perform(task))
+        elif isinstance(task, CornersTask):
+            yield from (each.attempt for each in perform_corners(task))
+        else:
+            yield Attempt(outcome=perform(task))
 
 
 if __name__ == "__main__":
