@@ -109,9 +109,9 @@ class ClientContext(msgspec.Struct, frozen=True):
     listen (port 0: any free one), and be reached by every other client. ``refuse`` asks the
     service to refuse a session, heartbeats too, and returns once it does. ``kazoo`` is a
     ``KazooClient``; where the servers are not ZooKeeper's it is None, and ``servers`` has their
-    addresses. A client that begins or ceases to hold while it runs no operation must call
-    ``look_at_belief``, to have that recorded; but not while it has a lock that its ``believes``
-    needs.
+    addresses; ``session_timeout`` is in seconds. A client that begins or ceases to hold while it
+    runs no operation must call ``look_at_belief``, to have that recorded; but not while it has a
+    lock that its ``believes`` needs.
     """
 
     client: int
@@ -125,6 +125,7 @@ class ClientContext(msgspec.Struct, frozen=True):
     called: str = ""
     refuse: Callable[[int, Refusal], None] = lambda _session, _how: None
     servers: Servers | None = None
+    session_timeout: float = 10.0
 
     @property
     def reached(self) -> Any:
@@ -232,6 +233,7 @@ class ClientBody:
             self._look_at_belief,
             refuse=self._refuse,
             servers=self._servers,
+            session_timeout=self._session_timeout,
         )
         connected = True
         if self._kazoo is not None:

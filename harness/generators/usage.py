@@ -14,6 +14,10 @@ from rumpus.harness.generators.seed import Seed
 
 MOST_OBJECTS: Final = 4
 
+BEYOND_S: Final = 3.0
+"""How much longer than a session long holds may last: until servers have noticed, and others
+have been granted what the holder believes to hold."""
+
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Seconds = Annotated[float, Meta(ge=0, le=60)]
 
@@ -32,6 +36,10 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         restarts: share of those beginnings before which the client is stopped and started again,
             so that it has a new session.
         traffic: how many further requests a client sends before each operation while it holds.
+        holding: how long half of the holds last, at the longest, in seconds, in families where
+            clients contend; 0: as the workload has it.
+        chatter: how many further requests a client sends in each third of its session's timeout
+            while it holds, whatever its operations do meanwhile.
         prefixes: whether each client's name is the beginning of the next one's, in families where
             names tell nobody who it is.
         vanishing: share of the beginnings before which the parent of the contenders' nodes is
@@ -46,6 +54,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     fresh: bool = False
     restarts: _Share = 0.0
     traffic: Annotated[int, Meta(ge=0, le=100)] = 0
+    holding: _Seconds = 0.0
+    chatter: Annotated[int, Meta(ge=0, le=100)] = 0
     prefixes: bool = False
     vanishing: _Share = 0.0
 
@@ -111,7 +121,7 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
     think = (0.02, 0.1, 0.5, 1.5)[below(4)]
     burst = (0, 2, 5, 20)[below(4)]
     rests = sometimes()
-    return Usage(
+    usage = Usage(
         think=think if rests else 0.0,
         burst=burst if rests else 0,
         tries=(0.1, 0.3, 0.6)[below(3)] if sometimes() else 0.0,
@@ -123,3 +133,8 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
         prefixes=sometimes(),
         vanishing=(0.05, 0.2)[below(2)] if sometimes(4) else 0.0,
     )
+    # A holder that outlives a session, and a leader of servers that has not noticed its fall.
+    if not sometimes(4):
+        return usage
+    holding = round(session_timeout + BEYOND_S + below(3), 3)
+    return msgspec.structs.replace(usage, holding=holding, chatter=below(4))

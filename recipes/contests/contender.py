@@ -72,7 +72,7 @@ class Contender:
         False while the connection is lost, because the session may expire meanwhile. True again
         if the same session reconnects; False for good once that session is lost.
         """
-        return self._grant is not None and self._grant.session.connected
+        return self._grant is not None and self._grant.reliable
 
     def _still_ours(self, grant: Entry, deadline: Deadline) -> bool:
         """Whether an earlier grant is still valid; waits while its connection is lost.

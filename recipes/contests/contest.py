@@ -42,6 +42,11 @@ class Entry:
         self.gone = threading.Event()
         """Set once nothing of this entry is left on the server."""
 
+    @property
+    def reliable(self) -> bool:
+        """Whether its session can be relied on now."""
+        return self.session.reliable
+
 
 class Contest(ABC):
     """A contest for ``path``; one entry of ours at a time.

@@ -134,7 +134,7 @@ class DoubleBarrier(RetryingRecipe):
     def inside(self) -> bool:
         """Whether we may rely, right now, on being a member that has entered."""
         stay = self._stay
-        return stay is not None and not stay.gone.is_set() and stay.session.connected
+        return stay is not None and not stay.gone.is_set() and stay.session.reliable
 
     @property
     def session(self) -> int | None:

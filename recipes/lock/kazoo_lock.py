@@ -49,6 +49,11 @@ class KazooEntry(Entry):
         self.lock = lock
         self.tried = True
 
+    @property
+    def reliable(self) -> bool:
+        """As long as kazoo says that it is connected: nobody else tells kazoo's users."""
+        return self.session.connected
+
 
 class KazooContest(FairContest):
     """kazoo contends; nodes it leaves are found and removed as those of a fair contest are."""

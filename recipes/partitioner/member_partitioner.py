@@ -197,9 +197,7 @@ class Partitioner:
     @property
     def held(self) -> bool:
         """Whether we may rely, right now, on owning our share; see ``ContestLock.held``."""
-        return self._agreed is not None and all(
-            entry.session.connected for entry in self._owned.values()
-        )
+        return self._agreed is not None and all(entry.reliable for entry in self._owned.values())
 
     @property
     def changed(self) -> bool:

@@ -59,7 +59,7 @@ class ElementClaim:
         False while the connection is lost, and false for good once the session is lost.
         """
         ended = self._acknowledging.happened or self._releasing.happened
-        return not ended and self._catch.ledger.session.connected
+        return not ended and self._catch.ledger.session.reliable
 
     def acknowledge(self, timeout: float | None = None) -> None:
         """Remove the element for good. May be called again after an unknown outcome.

@@ -9,6 +9,7 @@ flag, enqueue the request", keep every request inside its session: a request eit
 """
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -54,6 +55,8 @@ class Session:
         self.begun_in: int | None = client._session_id or None  # noqa: SLF001
         """Its id (signed 64 bits), connected or not; None if there was no session then."""
         self._enqueueing = threading.Lock()
+        self._oldest: tuple[object, float] = None, 0.0
+        """The oldest request that was not answered when that was looked at, and since when."""
         self.wake = threading.Event()
         """Set on every change of the connection; recipes set it on other news too."""
         client.add_listener(self._changed)
@@ -82,6 +85,30 @@ class Session:
         A connection to a server in read-only mode does not count.
         """
         return not self._lost and self._client.client_state == KeeperState.CONNECTED
+
+    @property
+    def reliable(self) -> bool:
+        """Whether it is connected, and a server has not been silent for a whole timeout.
+
+        kazoo notices a dead connection by a ping that is not answered, and pings only when nothing
+        else was sent for a third of the timeout. A client that sends requests more often than that
+        is CONNECTED for as long as TCP tries again, a quarter of an hour by default. So the oldest
+        request without an answer is looked at. This is noticed only if it is asked more than once.
+        """
+        return self.connected and not self._is_silent()
+
+    def _is_silent(self) -> bool:
+        try:
+            oldest = self._client._pending[0]  # noqa: SLF001 - what was sent and not answered
+        except IndexError:
+            oldest = None
+        now = time.monotonic()
+        waited, since = self._oldest
+        if oldest is not waited:
+            self._oldest = oldest, now
+            return False
+        timeout: float = self._client._session_timeout / 1000  # noqa: SLF001
+        return oldest is not None and now - since >= timeout
 
     @property
     def id(self) -> int | None:

@@ -187,9 +187,12 @@ class ContentionWorkload(Workload):
 
     def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - for subclasses
         """What a holder does until it releases."""
-        longest = self.longest_hold(client)
-        if longest and client.draws.one_in(self.one_long_in):
-            for _ in range(int(client.draws.uniform(0.0, longest) / PART_S)):
+        longest, least = self.longest_hold(client), 0.0
+        chance = self.one_long_in
+        if holding := client.context.usage.holding:
+            longest, least, chance = holding, holding / 2, 2
+        if longest and client.draws.one_in(chance):
+            for _ in range(int(client.draws.uniform(least, longest) / PART_S)):
                 worked = yield self.work(acts=PART_ACTS, pause=PART_PAUSE_S)
                 if worked.type != "ok":
                     return

@@ -4,6 +4,7 @@ Only between two uses, when it holds nothing, does it take another object of the
 session, or delete the contenders' parent. All of that is part of the operation that comes next.
 """
 
+import threading
 from typing import Any, Final
 
 from kazoo.exceptions import KazooException
@@ -45,6 +46,7 @@ class UsedClient(OpenClient):
         self._objects = [workload.open(recipe, context) for _ in range(count)]
         self._turn = 0
         self._depth = 0
+        self._chatter: Chatter | None = None
         self._draws = Draws(Seed(context.client).child(context.process))
         super().__init__(workload, self._objects[0], rest)
 
@@ -55,6 +57,7 @@ class UsedClient(OpenClient):
 
     def close(self) -> None:
         """Close every object."""
+        self._fall_silent()
         for each in self._objects:
             self._workload.close(each)
 
@@ -71,7 +74,22 @@ class UsedClient(OpenClient):
             self._depth = self._depth + 1 if words.counted else 1
         elif f == words.release:
             self._depth = self._depth - 1 if words.counted and outcome.type == "ok" else 0
+        if not self._depth:
+            self._fall_silent()
+        elif self._usage.chatter and self._chatter is None and self._workload.exchangeable:
+            pause = self._context.session_timeout / 3 / self._usage.chatter
+            self._chatter = Chatter(self._context, self._busy, pause)
         return outcome
+
+    def _fall_silent(self) -> None:
+        if self._chatter is not None:
+            self._chatter.end()
+        self._chatter = None
+
+    @property
+    def _busy(self) -> str:
+        """The znode that further requests are about."""
+        return f"{self._workload.path}-busy"
 
     def _often(self, share: float) -> bool:
         return share > 0 and self._draws.uniform() < share
@@ -103,7 +121,7 @@ class UsedClient(OpenClient):
 
     def _send_more(self) -> None:
         """Requests of the holder's own, which it does not wait for."""
-        kazoo, path = self._context.kazoo, f"{self._workload.path}-busy"
+        kazoo, path = self._context.kazoo, self._busy
 
         def created(result: IAsyncResult) -> None:
             if result.successful():
@@ -114,6 +132,35 @@ class UsedClient(OpenClient):
                 kazoo.exists_async(path)
             else:
                 kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
+
+
+class Chatter:
+    """Requests that a holder sends again and again, and does not wait for, until it has released.
+
+    A client library may take what it sends for a sign that it is connected. With each request the
+    program looks whether it still holds.
+
+    Args:
+        context: the client's.
+        path: what it asks for.
+        pause: seconds between two requests.
+    """
+
+    def __init__(self, context: ClientContext, path: str, pause: float) -> None:
+        self._context, self._path, self._pause = context, path, pause
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread.start()
+
+    def _go_on(self) -> None:
+        while not self._over.wait(self._pause):
+            self._context.kazoo.exists_async(self._path)
+            self._context.look_at_belief()
+
+    def end(self) -> None:
+        """Send no more."""
+        self._over.set()
+        self._thread.join()
 
 
 def paced(script: ScriptFunction, usage: Usage) -> ScriptFunction:

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
@@ -63,3 +65,22 @@ def test_it_stops_listening(crowd, session):
     assert len(crowd[0].state_listeners) == 1
     session.close()
     assert not crowd[0].state_listeners
+
+
+def test_a_client_that_sends_all_the_time_is_not_believed_when_nothing_is_answered(
+    crowd, session, path, eventually
+):
+    """kazoo pings only when nothing else was sent for a third of the timeout."""
+
+    def reliable():
+        crowd[0].exists_async(path)
+        return session.reliable
+
+    assert reliable()
+    crowd.links.cut(0, "black-hole")
+    began = time.monotonic()
+    eventually(lambda: not reliable())
+    assert time.monotonic() - began >= crowd[0]._session_timeout / 1000
+    assert session.connected, "kazoo has noticed by itself: then reliable is not needed"
+    crowd.links.heal(0)
+    eventually(lambda: session.lost or reliable())  # the servers may have ended it by now

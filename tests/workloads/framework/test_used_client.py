@@ -1,5 +1,8 @@
 """How clients use a recipe where the usage says something else than usual."""
 
+import threading
+
+import msgspec
 import pytest
 from kazoo.exceptions import NotEmptyError
 
@@ -251,3 +254,25 @@ def test_nobody_rests_once_the_time_is_up():
 @pytest.mark.parametrize("usage", [Usage(), Usage(burst=3), Usage(objects=2)])
 def test_without_thinking_a_script_is_what_it_was(usage):
     assert all(isinstance(step, Invocation) for step in steps_of(usage, 8))
+
+
+def test_a_holder_chatters_until_it_has_released():
+    client, _, kazoo = used(chatter=3)
+    looked = threading.Event()
+    client._context = msgspec.structs.replace(
+        client._context, session_timeout=0.09, look_at_belief=looked.set
+    )
+    assert client.invoke("acquire", None).type == "ok"
+    assert looked.wait(30)
+    thread = client._chatter._thread
+    client.invoke("release", None)
+    assert not thread.is_alive()
+    assert set(kazoo.calls) == {"exists /rumpus/shelf-busy"}
+
+
+def test_a_holder_whose_process_ends_falls_silent():
+    client, _, _ = used(chatter=3)
+    client.invoke("acquire", None)
+    thread = client._chatter._thread
+    client.close()
+    assert not thread.is_alive()
