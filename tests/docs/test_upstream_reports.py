@@ -69,7 +69,7 @@ def test_a_report_claims_the_versions_that_the_case_has(name):
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_report_quotes_few_lines_of_kazoo_as_they_are(name):
-    (file,) = re.findall(r"\n`kazoo/(recipe/\w+\.py)`", REPORTS[name])
+    (file,) = re.findall(r"\n`kazoo/(\w+/\w+\.py)`", REPORTS[name])
     (quoted,) = re.findall(r"```python\n(.*?)```", REPORTS[name], re.DOTALL)
     assert quoted in (INSTALLED / file).read_text()
     assert quoted.count("\n") <= 5
