@@ -101,14 +101,13 @@ class Session:
         try:
             oldest = self._client._pending[0]  # noqa: SLF001 - what was sent and not answered
         except IndexError:
-            oldest = None
-        now = time.monotonic()
-        waited, since = self._oldest
-        if oldest is not waited:
-            self._oldest = oldest, now
+            return False
+        known, since = self._oldest
+        if oldest is not known:
+            self._oldest = oldest, time.monotonic()
             return False
         timeout: float = self._client._session_timeout / 1000  # noqa: SLF001
-        return oldest is not None and now - since >= timeout
+        return time.monotonic() - since >= timeout
 
     @property
     def id(self) -> int | None:
