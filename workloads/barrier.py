@@ -74,6 +74,7 @@ class BarrierWorkload(Workload):
     catalogue = BARRIERS
     elsewhere = CURATOR_BARRIERS
     adapter = OwnBarrier
+    of_kazoo = ("kazoo.recipe.barrier:Barrier",)
     model = "gate"
     main = "wait"
     requests = ("write", "read")

@@ -56,6 +56,7 @@ class CounterWorkload(Workload):
     catalogue = COUNTERS
     elsewhere = CURATOR_COUNTERS
     adapter = OwnCounter
+    of_kazoo = ("kazoo.recipe.counter:Counter",)
     model = "counter"
     main = "add"
     requests = ("write", "read")

@@ -99,6 +99,7 @@ class DoubleBarrierWorkload(Workload):
     catalogue = DOUBLE_BARRIERS
     elsewhere = CURATOR_DOUBLE_BARRIERS
     adapter = OwnDoubleBarrier
+    of_kazoo = ("kazoo.recipe.barrier:DoubleBarrier",)
     model = "double-barrier"
     main = "enter"
     holding = Words(acquire="enter", work="stay", release="leave", thing="barrier", counted=False)

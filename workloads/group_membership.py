@@ -54,6 +54,7 @@ class GroupMembership(Workload):
     name = "registry"
     catalogue = REGISTRIES
     adapter = OwnRegistry
+    of_kazoo = ("kazoo.recipe.party:Party", "kazoo.recipe.party:ShallowParty")
     model = "group membership"
     main = "register"
     cleanup: ClassVar = {"register": "deregister"}

@@ -113,6 +113,7 @@ class PartitionerWorkload(Workload):
     name = "partitioner"
     catalogue = PARTITIONERS
     adapter = OwnPartitioner
+    of_kazoo = ("kazoo.recipe.partitioner:SetPartitioner",)
     model = "mutex for each part"
     main = "acquire"
     holding = Words(thing="share")

@@ -67,6 +67,7 @@ def _workload(workload: Workload) -> dict[str, Any]:
             }
             for name, entry in workload.catalogue.items()
         ],
+        "of_kazoo": [*workload.of_kazoo],
         "other_systems": [
             {
                 "name": name,

@@ -115,6 +115,8 @@ def _add_workload(page: Page, workload: Mapping[str, Any]) -> None:
             page.say(6, f"wakes at most {promises['wakeups']} per release")
         if promises["notes"]:
             page.say(6, (promises["notes"], "dim"))
+    for reference in workload["of_kazoo"]:
+        page.say(2, (reference, "bold"), ", kazoo's class as it is")
     for recipe in sorted(workload["other_systems"], key=itemgetter("faulty")):
         how = f", on docker with {recipe['system']}"
         if recipe["client_image"]:

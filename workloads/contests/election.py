@@ -114,6 +114,7 @@ class ElectionWorkload(ContentionWorkload):
     catalogue = ELECTIONS
     elsewhere: ClassVar = {**OTHER_ELECTIONS, **CURATOR_ELECTIONS}
     adapter = OwnElection
+    of_kazoo = ("kazoo.recipe.election:Election",)
     model = "leader-election"
     main = "campaign"
     called: ClassVar = {"acquire": "campaign", "work": "lead", "release": "resign"}

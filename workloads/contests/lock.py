@@ -73,6 +73,7 @@ class LockWorkload(ContentionWorkload):
     catalogue = LOCKS
     elsewhere: ClassVar = {**OTHER_LOCKS, **CURATOR_LOCKS}
     adapter = OwnLock
+    of_kazoo = ("kazoo.recipe.lock:Lock",)
     model = "mutex"
     decider = "mutex"
     fenced_decider = "fenced-mutex"

@@ -19,6 +19,7 @@ class SemaphoreWorkload(ContentionWorkload):
     catalogue = SEMAPHORES
     elsewhere = CURATOR_SEMAPHORES
     adapter = OwnSemaphore
+    of_kazoo = ("kazoo.recipe.lock:Semaphore",)
     model = "semaphore"
     holding = Words(thing="permit")
     permits: ClassVar = 2

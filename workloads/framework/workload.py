@@ -56,6 +56,8 @@ class Workload(ABC):
         catalogue: recipe name -> the recipe and its promises, sound recipes first; in other
             repositories just classes, or functions, that make recipes.
         elsewhere: recipe name -> the entry of a recipe for servers that are not ZooKeeper's.
+        of_kazoo: kazoo's classes for the same purpose: put on trial as they are, one object for a
+            client's life, by the family's adapter, which repairs nothing.
         adapter: makes an object of another repository a recipe of the family.
         model: the name of the specification that its histories must follow.
         main: the operation by which clients get what they compete or wait for; the measures are
@@ -93,6 +95,7 @@ class Workload(ABC):
     name: ClassVar[str]
     catalogue: ClassVar[Mapping[str, Any]] = {}
     elsewhere: ClassVar[Mapping[str, OtherSystemEntry]] = {}
+    of_kazoo: ClassVar[Sequence[str]] = ()
     adapter: ClassVar[type[OwnRecipe]] = OwnRecipe
     model: ClassVar[str]
     main: ClassVar[str] = ""

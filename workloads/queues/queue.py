@@ -109,6 +109,7 @@ class QueueWorkload(Workload):
     catalogue = QUEUES
     elsewhere = CURATOR_QUEUES
     adapter = OwnQueue
+    of_kazoo = ("kazoo.recipe.queue:Queue", "kazoo.recipe.queue:LockingQueue")
     model = "fifo-queue"
     main = "dequeue"
     holding = Words(acquire="dequeue", release="acknowledge", thing="element")

@@ -1,6 +1,6 @@
 """Recipes in plain kazoo code, as somebody writes them who knows nothing of rumpus, on trial."""
 
-from kazoo.recipe import barrier, counter, election, lock, partitioner, party, queue
+from kazoo.recipe import partitioner
 
 import rumpus
 from rumpus.recipes.breaking import faulty_breakable_locks
@@ -116,17 +116,8 @@ for family in WORKLOADS.keys() - {family for family, *_ in SOUND}:
     wrong = next(each for each in others if each.faulty)
     SOUND.append((family, first.recipe, KILLED))
     WRONG.append((family, wrong.recipe, min(wrong.expected)))
-FLAWED_OF_KAZOO = [
-    ("lock", lock.Lock),
-    ("semaphore", lock.Semaphore),
-    ("election", election.Election),
-    ("barrier", barrier.Barrier),
-    ("double-barrier", barrier.DoubleBarrier),
-    ("queue", queue.Queue),
-    ("queue", queue.LockingQueue),
-    ("priority-queue", queue.Queue),
-    ("counter", counter.Counter),
-    ("registry", party.Party),
+OF_KAZOO = [
+    (family, reference) for family, known in WORKLOADS.items() for reference in known.of_kazoo
 ]
 
 
@@ -156,7 +147,7 @@ def test_an_obvious_mistake_of_somebody_else_is_found(family, recipe, anomaly, t
     assert anomaly in {each.kind for each in result.anomalies}
 
 
-@sampled(("family", "recipe"), FLAWED_OF_KAZOO, of=7)
+@sampled(("family", "recipe"), OF_KAZOO, of=7)
 def test_kazoos_own_classes_run_directly(family, recipe, tmp_path):
     """Their flaws (docs/track-record) may show; a call that they do not have must not."""
     result = trial(family, recipe, tmp_path, time_limit=2.0)
