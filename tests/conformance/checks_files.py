@@ -1,6 +1,6 @@
-"""Checks 74 to 83: logs, snapshots, restarts, the janitor and quotas of a standalone server.
+"""Checks 74 to 83, and 103: logs, snapshots, restarts, the janitor, quotas, sequence numbers.
 
-Each begins on a new server that has not been started.
+Each begins on a new standalone server that has not been started.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,10 @@ from rumpus.conformance import operations as op
 from rumpus.conformance.raw_client import RawClient
 from rumpus.conformance.registry import check, same
 from rumpus.conformance.visit import Visit, done
+from rumpus.simulation.zookeeper.storage.snapshot import write_file
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.znode import Znode
+from rumpus.simulation.zookeeper.wire.permissions import OPEN
 from tests.conformance.data_files import (
     LOG_HEADER,
     Record,
@@ -289,3 +293,47 @@ def quotas(visit: Visit) -> None:
     after = done(client.call(op.get_data(stats)))
     same((after[0], after[1].version), (b"count=2,bytes=0", 0))
     same(after[1].mzxid, before[1].mzxid)
+
+
+LARGEST = 0x7FFFFFFF
+
+
+@check(
+    103,
+    "sequence numbers at the end of an int: negative while others are under way, else NodeExists",
+    needs="files",
+    slow=True,
+)
+def last_numbers(visit: Visit) -> None:
+    client = begin(visit)
+    last = done_at(client, op.create("/s"))
+    visit.deployment.kill("n1")
+    tree = DataTree()
+    tree.nodes["/s"] = Znode(b"", OPEN, last, last, 1, 1, 0, LARGEST - 1, 0, 0, last)
+    tree.nodes["/"].add_child("s")
+    tree.nodes["/"].cversion = 1
+    forged = write_file(tree, {client.session: client.timeout_ms}, last)
+    visit.deployment.write_file("n1", f"snapshot.{last:x}", forged)
+    visit.deployment.start()
+    visit.await_service()
+    client = visit.reattach(client)
+    asked = op.create("/s/n-", flags=op.SEQUENTIAL)
+    same([done(client.call(asked)) for _ in range(2)], ["/s/n-2147483646", "/s/n-2147483647"])
+    same(client.call(asked).error, -110, "the count stays where it is")
+    stat = done(client.call(op.exists("/s")))
+    same((stat.cversion, stat.num_children), (2 * LARGEST - 2 - (1 << 32), 2))
+    same(stat.pzxid, last + 1, "that of the last child that was counted")
+    done(client.call(op.delete("/s/n-2147483647")))
+    parts = done(client.call(op.multi([asked, asked, asked])))
+    same(
+        [part.value for part in parts],
+        ["/s/n-2147483647", "/s/n--2147483648", "/s/n--2147483647"],
+    )
+    same(client.call(asked).error, -110)
+
+
+def done_at(client: RawClient, request: op.Operation) -> int:
+    """The zxid of a request that succeeds."""
+    reply = client.call(request)
+    done(reply)
+    return reply.zxid

@@ -26,9 +26,11 @@ class Change(Persisted):
 
     Attributes:
         next_acl: the list that it has once this is applied, where that is another one.
+        unlike: whether the tree has something else once this is applied: another list, or a
+            greater cversion than one that has overflown.
     """
 
-    __slots__ = ("child_count", "digest", "exists", "next_acl", "zxid")
+    __slots__ = ("child_count", "digest", "exists", "next_acl", "unlike", "zxid")
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class Change(Persisted):
         self.digest = digest_before
         self.child_count = child_count
         self.next_acl: Acl | None = None
+        self.unlike = False
 
 
 Record = Znode | Change
@@ -121,9 +124,19 @@ class OutstandingChanges:
         change = self._latest.get(path if path != "/" else "")
         if change is None:
             return self._nodes.get(path)
-        if change.next_acl is not None and change.zxid <= self._applied:
-            change.acl, change.next_acl = change.next_acl, None
+        if change.unlike and change.zxid <= self._applied:
+            self._accept(path if path != "/" else "", change)
         return change if change.exists else None
+
+    def _accept(self, path: str, change: Change) -> None:
+        """Make a change that has been applied like what the tree has now."""
+        node = self._nodes.get(path)
+        change.unlike, change.next_acl = False, None
+        if node is not None:
+            change.acl, change.cversion, change.pzxid = node.acl, node.cversion, node.pzxid
+            before = self.digest
+            self._update_digest(path, change)
+            self._digest_before += self.digest - before
 
     def ephemerals_of(self, session: int) -> dict[str, None]:
         """Paths of the ephemeral nodes of a session after all changes."""
@@ -152,6 +165,8 @@ class OutstandingChanges:
         zxid = self._zxid
         parent_change = self._touch(parent_path, parent)
         parent_change.cversion = parent_cversion
+        if parent_cversion < 0:
+            parent_change.unlike = True
         parent_change.pzxid = zxid
         parent_change.child_count += 1
         self._update_digest(parent_path, parent_change)
@@ -188,6 +203,7 @@ class OutstandingChanges:
         """
         change = self._touch(path, node)
         change.next_acl = acl
+        change.unlike = True
         change.aversion = aversion
         self._update_digest(path, change)
 
@@ -207,7 +223,7 @@ class OutstandingChanges:
         stat = persisted_stat(record)
         change = Change(zxid, digest_before, record.child_count, record.data, record.acl, *stat)
         if isinstance(record, Change):
-            change.next_acl = record.next_acl
+            change.next_acl, change.unlike = record.next_acl, record.unlike
         self._note(path, change)
         return change
 

@@ -149,7 +149,8 @@ class Znode(Persisted):
             self.ctime,
             self.mtime,
             self.version,
-            2 * self.cversion - children,
+            # As a Java int has it.
+            (2 * self.cversion - children + 0x80000000 & 0xFFFFFFFF) - 0x80000000,
             self.aversion,
             self.session,
             len(data) if data else 0,
