@@ -37,7 +37,11 @@ MOMENT_S = 0.2
 """How long a walk waits before it looks again whether it is to end."""
 
 CROWD = 6
-"""How many sessions a probe opens one after the other: each must be another."""
+"""How many sessions a probe opens one after the other: each must be another. The first ask for
+timeouts that no server grants."""
+
+ATTEMPTS = 2
+"""How often a server is asked for something long that it must read: a connection may break once."""
 
 OVERSLEPT = 1.75
 """After how many of its timeouts without a sign of life a session must be over, and a second more:
@@ -108,16 +112,17 @@ def walk_server(
     Returns:
         ``znodes`` that were seen, ``zxid`` (the highest that an answer showed), ``session`` (None
         if there was none), ``seconds`` that it took, and ``error``: None, or why not all was seen.
-        Where the server was probed, ``probes`` are the sessions of that.
+        Where the server was probed, ``probes`` are the sessions of that, and ``unanswered`` counts
+        the requests of the greatest length that it did not answer.
     """
     began = time.monotonic()
     walk = TreeWalk(round(session_timeout * 1000))
     probed: dict[str, Any] = {}
     failures = []
     if elsewhere is not None:
-        probed["probes"] = []
+        probed = {"probes": [], "unanswered": 0}
         try:
-            _probe(address, elsewhere, session_timeout, probed["probes"], stop_requested)
+            _probe(address, elsewhere, session_timeout, probed, stop_requested)
         except (OSError, ValueError) as failure:
             failures.append(f"while it was probed: {failure}")
     try:
@@ -139,7 +144,7 @@ def _probe(
     address: Address,
     elsewhere: Address,
     session_timeout: float,
-    sessions: list[str],
+    found: dict[str, Any],
     stop_requested: Callable[[], bool],
 ) -> None:
     """Ask a server what it must refuse, and what follows when a session moves.
@@ -148,7 +153,7 @@ def _probe(
         address: the server.
         elsewhere: where the session moves to.
         session_timeout: that is asked for, in seconds.
-        sessions: takes the probes' sessions.
+        found: takes the probes' sessions, and what was not answered.
         stop_requested: once true, nobody waits until a session must be over.
 
     Raises:
@@ -156,6 +161,7 @@ def _probe(
         ValueError: what came is no answer.
     """
     timeout = round(session_timeout * 1000)
+    sessions = found["probes"]
     with Conversation(address) as first, Conversation(address) as sleeper:
         first.greet(timeout)
         sessions.append(session_hex(first.session))
@@ -165,10 +171,11 @@ def _probe(
         sessions.append(session_hex(sleeper.session))
         sleeper.ask(probes.of_a_session_that_sleeps(root))
         asleep = time.monotonic()
+        _ask_long(address, timeout, root, found)
         with ExitStack() as crowd:
-            for _ in range(CROWD):
+            for number in range(CROWD):
                 one = crowd.enter_context(Conversation(address))
-                one.greet(timeout)
+                one.greet((*probes.OUT_OF_BOUNDS, *[timeout] * CROWD)[number])
                 crowd.callback(one.ask, [(probes.CLOSE, b"")])
         with Conversation(elsewhere) as second:
             second.greet(timeout, first.session, first.password)
@@ -191,7 +198,21 @@ def _probe(
     with Conversation(address) as last:
         last.greet(timeout)
         sessions.append(session_hex(last.session))
-        last.ask([*probes.of_the_end(root), (probes.CLOSE, b"")])
+        last.ask([*probes.of_the_end(root), *probes.of_members(), (probes.CLOSE, b"")])
+
+
+def _ask_long(address: Address, timeout: int, root: str, found: dict[str, Any]) -> None:
+    """Send a request of the greatest length that a server reads, and one beyond it."""
+
+    def answered(asked: Sequence[probes.Asked]) -> bool:
+        with Conversation(address) as one:
+            one.greet(timeout)
+            found["probes"].append(session_hex(one.session))
+            return one.ask([*asked, (probes.CLOSE, b"")])
+
+    while found["unanswered"] < ATTEMPTS and not answered(probes.of_length(root)):
+        found["unanswered"] += 1
+    answered(probes.too_long(root))
 
 
 class Conversation:
@@ -231,15 +252,22 @@ class Conversation:
         if self.timeout > 0:
             self.session, self.password = session_granted(frame), session_password(frame)
 
-    def ask(self, requests: Sequence[probes.Asked], within: float = LONGEST_S) -> None:
-        """Send requests at once, and wait for their answers, or for the end of the connection."""
+    def ask(self, requests: Sequence[probes.Asked], within: float = LONGEST_S) -> bool:
+        """Send requests at once, and wait for their answers, or for the end of the connection.
+
+        Returns:
+            Whether all were answered.
+        """
         if not self.session:
-            return
+            return False
         packets = []
         for opcode, body in requests:
             self.sent += 1
             packets.append(request(self.sent, opcode, body))
-        _send(self._socket, b"".join(packets))
+        try:
+            _send(self._socket, b"".join(packets), within)
+        except ConnectionError:  # the server hung up on what was sent so far
+            return False
         deadline = time.monotonic() + within
         left = len(packets)
         while left and (frame := self._next(deadline)) is not None:
@@ -247,6 +275,7 @@ class Conversation:
             if header is not None and header.xid > 0:
                 left -= 1
                 self.zxid = max(self.zxid, header.zxid)
+        return not left
 
     def _next(self, deadline: float) -> bytes | None:
         """The next frame; None if the server hangs up, or it takes too long."""
@@ -294,8 +323,8 @@ def _why(walk: TreeWalk, *, late: bool) -> str:
     return f"{'longer than' if walk.session else 'no session in'} {LONGEST_S:g} s"
 
 
-def _send(connection: socket.socket, data: bytes) -> None:
-    connection.settimeout(PATIENCE_S)
+def _send(connection: socket.socket, data: bytes, within: float = PATIENCE_S) -> None:
+    connection.settimeout(within)
     connection.sendall(data)
 
 

@@ -18,12 +18,21 @@ CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, GET_ACL, SET_ACL, GET_CHILDREN = ran
 CHECK, MULTI, CREATE2, REMOVE_WATCHES, MULTI_READ = 13, 14, 15, 18, 22
 GET_EPHEMERALS, COUNT_CHILDREN, SET_WATCHES2, ADD_WATCH = 103, 104, 105, 106
 CLOSE = -11
+RECONFIG, CREATE_CONTAINER, CREATE_TTL = 16, 19, 21
 
 _PERSISTENT, _RECURSIVE = 0, 1
 _BOTH_TABLES = 3
-_EPHEMERAL, _SEQUENTIAL = 1, 2
+_EPHEMERAL, _SEQUENTIAL, _CONTAINER, _TTL = 1, 2, 4, 5
 _ANY = -1
 _ALL, _READ_AND_WRITE = 31, 3
+
+LONGEST_REQUEST = 0xFFFFF
+"""``jute.maxbuffer`` by default: the bytes of a request that a server reads."""
+
+OUT_OF_BOUNDS = (0x7FFFFFFF, 1, 0, -5)
+"""Session timeouts (ms) that no server grants."""
+
+_SHORT_TTL_MS, _LONG_TTL_MS = 200, 3_600_000
 
 _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
@@ -178,6 +187,49 @@ def of_lists(root: str) -> list[Asked]:
     ]
 
 
+def of_containers(root: str) -> list[Asked]:
+    """Znodes that a server removes by itself, some of them before the probes are over."""
+    used, unused, full = (f"{root}/{name}" for name in ("used", "unused", "full"))
+    return [
+        *(_container(each) for each in (used, unused, full)),
+        create(f"{used}/child"),
+        create(f"{full}/child"),
+        delete(f"{used}/child"),
+        _mortal(f"{root}/short", _SHORT_TTL_MS),
+        _mortal(f"{root}/long", _LONG_TTL_MS),
+    ]
+
+
+def _container(path: str) -> Asked:
+    return CREATE_CONTAINER, create(path, _CONTAINER)[1]
+
+
+def _mortal(path: str, ttl_ms: int) -> Asked:
+    return CREATE_TTL, create(path, _TTL)[1] + _LONG.pack(ttl_ms)
+
+
+def of_length(root: str) -> list[Asked]:
+    """The longest request that a server reads, and its undoing."""
+    node = f"{root}/big"
+    return [create(node), _as_long_as(node, LONGEST_REQUEST), delete(node)]
+
+
+def too_long(root: str) -> list[Asked]:
+    """A request on which a server must hang up."""
+    return [_as_long_as(root, LONGEST_REQUEST + 1)]
+
+
+def _as_long_as(path: str, length: int) -> Asked:
+    """A setData that has so many bytes with its header."""
+    least = 8 + len(set_data(path, "")[1])
+    return set_data(path, "x" * (length - least))
+
+
+def of_members() -> list[Asked]:
+    """A reconfig that would leave the members as they are."""
+    return [(RECONFIG, 3 * _INT.pack(-1) + _LONG.pack(-1))]
+
+
 def of_a_connection_that_follows(root: str, seen: int) -> list[Asked]:
     """What a session asks on its next connection: its watches are set anew.
 
@@ -207,16 +259,17 @@ def of_a_session_that_sleeps(root: str) -> list[Asked]:
 def of_the_end(root: str) -> list[Asked]:
     """What another session asks when the first is over: its ephemerals, and nothing shall stay."""
     below = ("later", "last", "w", "n", "a/b/c", "a/b", "a", "shared", "locked", "m", "e", "z")
+    mortal = ("used/child", "used", "unused", "full/child", "full", "short", "long", "big")
     numbers = [f"s-{number:010d}" for number in range(2, 8)]
     return [
         _get(f"{root}/e", opcode=EXISTS),
         _get(f"{root}/m", opcode=EXISTS),
-        *(delete(f"{root}/{name}") for name in (*below, *numbers)),
+        *(delete(f"{root}/{name}") for name in (*below, *mortal, *numbers)),
         delete(root),
     ]
 
 
 def all_of(root: str) -> Sequence[Asked]:
     """The probes of the first connection."""
-    groups = (of_versions, of_transactions, of_rights, of_watches, of_lists)
+    groups = (of_versions, of_transactions, of_rights, of_watches, of_lists, of_containers)
     return [each for group in groups for each in group(root)]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.wire.settings import ServerSettings
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.atomic_file import write_atomically
@@ -65,6 +66,8 @@ class RunRecord(msgspec.Struct, kw_only=True):
         fencing: whether the witness checks fencing tokens.
         session_timeout: the session timeout that clients ask for, in seconds.
         tick_ms: the servers' ``tickTime``.
+        servers: what else ZooKeeper's servers were told; None if that is not known, as of somebody
+            else's image.
         options: what else was chosen: ``directed``, whether a fault plan was given;
             ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``);
             ``system``, the servers if they are not ZooKeeper's;
@@ -106,6 +109,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     virtual_seconds: _Seconds | None = None
     session_timeout: _Seconds
     tick_ms: _Milliseconds
+    servers: ServerSettings | None = None
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     clock_anchors: list[ClockAnchor] = msgspec.field(default_factory=list)
     versions: dict[str, str] = msgspec.field(default_factory=dict)

@@ -84,6 +84,7 @@ class _Walk(msgspec.Struct):
     session: str | None = None
     error: str | None = None
     probes: list[str] | None = None
+    unanswered: int = 0
 
 
 class _WatchLeft(msgspec.Struct):

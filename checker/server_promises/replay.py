@@ -28,7 +28,7 @@ ILLEGAL_CHANGE = Kind(
 )
 WRONG_ANSWER = Kind(
     "wrong-answer",
-    "a server's answer contradicts the tree that the ensemble had",
+    "a server's answer contradicts the tree that the ensemble had, or the servers' settings",
     about="servers",
     explains=ANYTHING,
 )
@@ -84,7 +84,8 @@ def replay(timeline: Timeline) -> Replay | None:
     talk = timeline.part(conversations)
     times = CLOCKS_SET_WRONG not in timeline.asked.kinds
     contested = unsure | {parent_of(path) for path in unsure}
-    ground = Ground(ModelTree(), talk, times, partial(_proposed, timeline), contested)
+    tree = ModelTree(times=times, unused_stay=timeline.settings is not None)
+    ground = Ground(tree, talk, times, partial(_proposed, timeline), contested)
     found = Replay(ground)
     told: dict[str, int] = {}
     wire, reads = timeline.wire, iter(sorted(talk.reads))

@@ -128,7 +128,7 @@ def _leaders(timeline: Timeline) -> list[int]:
     return [clock.monotonic(epoch.first_ms) for epoch in truth.epochs().values()]
 
 
-def _quiet(spans: Sequence[Span], since: int, until: int) -> bool:
+def quiet(spans: Sequence[Span], since: int, until: int) -> bool:
     """Whether no span touches the time between."""
     return not any(start <= until and end >= since for start, end in spans)
 
@@ -156,7 +156,7 @@ def _expiry(
             led = timeline.part(_leaders)
             same = not any(proof <= begun <= ended for begun in led)
             early = lived < timeout * 1_000_000 - SLACK_NS
-            if early and same and _quiet(troubled, proof, ended):
+            if early and same and quiet(troubled, proof, ended):
                 yield _of_session(
                     EARLY_EXPIRY,
                     f"session {session}, with a timeout of {timeout} ms, was ended at "
@@ -220,17 +220,17 @@ def _resumed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
             if first is not shake:
                 who = f"{talk.who(shake.client)} got session {session_hex(shake.session)} as a new"
                 words = f"{who} one at {shake.node}, and it was {talk.who(first.client)}'s already"
-                yield _of_handshake(UNPROVEN_SESSION, words, shake, talk)
+                yield of_handshake(UNPROVEN_SESSION, words, shake, talk)
         if not shake.asked or shake.session != shake.asked:
             continue
         by = talk.who(shake.client)
         who = f"session {session_hex(shake.session)} was resumed by {by} at {shake.node}"
         if shake.proved is False:
-            yield _of_handshake(UNPROVEN_SESSION, f"{who} with a wrong password", shake, talk)
+            yield of_handshake(UNPROVEN_SESSION, f"{who} with a wrong password", shake, talk)
         ended = ends.get(session_hex(shake.session))
         if ended is not None and shake.sent > ended + SLACK_NS:
             since = (shake.sent - ended) / 1e9
-            yield _of_handshake(REVIVED_SESSION, f"{who} {since:.2f} s after its end", shake, talk)
+            yield of_handshake(REVIVED_SESSION, f"{who} {since:.2f} s after its end", shake, talk)
 
 
 def _ends(logs: Logs) -> Mapping[str, int]:
@@ -289,7 +289,8 @@ def _unclosed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
             yield anomaly_of_request(LATE_EXPIRY, words, request, talk)
 
 
-def _of_handshake(kind: Kind, words: str, shake: Handshake, talk: Conversations) -> Anomaly:
+def of_handshake(kind: Kind, words: str, shake: Handshake, talk: Conversations) -> Anomaly:
+    """An anomaly of one handshake, from when it was sent to its answer."""
     end = shake.sent if shake.answered is None else shake.answered
     return Anomaly(
         kind=kind.name,

@@ -37,6 +37,7 @@ from rumpus.checker.timeline.session_proofs import lives_by_grants
 from rumpus.checker.timeline.states import Interval, state_intervals
 from rumpus.checker.timeline.unasked_holds import unasked_holds
 from rumpus.checker.wire.records import WireRecords
+from rumpus.checker.wire.settings import ServerSettings
 
 Part = TypeVar("Part")
 
@@ -143,6 +144,7 @@ class Timeline:
         path: the znode below which everything happened.
         session_timeout: the clients' session timeout, in seconds.
         tick_ms: the servers' ``tickTime``, in ms.
+        settings: what else the servers were told; None if that is not known.
         asked: which faults there should have been.
         strict: whether hazards are violations.
         lossy: whether a fault made servers' disks lose what they had written: then no server is
@@ -167,6 +169,7 @@ class Timeline:
     path: str = ""
     session_timeout: float = 0.0
     tick_ms: int = 2000
+    settings: ServerSettings | None = None
     asked: Asked = field(default_factory=Asked)
     strict: bool = False
     lossy: bool = False

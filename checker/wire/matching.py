@@ -27,6 +27,9 @@ from rumpus.checker.wire.records import (
     WireRecords,
 )
 
+LONG = 0x40000
+"""From how many bytes of data on a ``setData`` may come near what servers read."""
+
 Connection = tuple[int, int]
 """Client, and the number of the connection among its."""
 
@@ -71,6 +74,8 @@ class Conversations:
         missing: writes that were answered without an error and are in no server's log.
         proofs: the ``auth`` requests of a connection.
         mistaken: writes that got the answer to an earlier request of the same session and number.
+        long: each ``setData`` with at least ``LONG`` bytes of data.
+        reconfigs: requests to change the ensemble's members.
     """
 
     clients: int = 0
@@ -86,6 +91,8 @@ class Conversations:
     overtaken: list[Request] = field(default_factory=list)
     missing: list[Request] = field(default_factory=list)
     mistaken: list[Request] = field(default_factory=list)
+    long: list[Request] = field(default_factory=list)
+    reconfigs: list[Request] = field(default_factory=list)
     proofs: dict[Connection, list[Request]] = field(default_factory=lambda: defaultdict(list))
 
     def identities_of(self, request: Request) -> list[Identity] | None:
@@ -179,6 +186,10 @@ class _Matching:
         if shake is None or not shake.session:
             return
         found.heard[shake.session].add(request.sent, request.answered, shake.timeout)
+        if request.name == "set-data" and request.data is not None and request.data[0] >= LONG:
+            found.long.append(request)
+        elif request.name == "reconfig":
+            found.reconfigs.append(request)
         key = (shake.session, request.xid)
         if request.answered is None:
             if request.name in WRITES:

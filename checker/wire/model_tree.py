@@ -12,9 +12,17 @@ from zlib import crc32
 from rumpus.checker.servers.txnlog import OPEN_ACL, AccessList, Txn
 from rumpus.checker.wire.records import StatFields, sum_of
 
+_LARGEST = 0x7FFFFFFF
+
 OWN = "/zookeeper"
 """Servers change what is below by themselves, without transactions."""
 
+
+CONTAINER = -1
+"""In place of a time to live: a znode that goes when its last child has gone."""
+
+RACE_MS = 10_000
+"""For how long a server may go by what it has seen of a znode before it asks for its removal."""
 
 _FOR_EVER = 1 << 62
 
@@ -33,7 +41,9 @@ class Node:
 
     ``creations`` counts the children ever made, as servers store it. ``former`` is its access
     control list before the last change of that, and until when (ns) a leader may still go by it:
-    ``PrepRequestProcessor`` does while any change of the znode is under way.
+    ``PrepRequestProcessor`` does while any change of the znode is under way. ``ttl_ms`` is for how
+    long it lasts without a child or a change of its data: ``CONTAINER`` for a container, None for
+    other znodes.
     """
 
     __slots__ = (
@@ -50,11 +60,18 @@ class Node:
         "names",
         "owner",
         "pzxid",
+        "ttl_ms",
         "version",
     )
 
     def __init__(
-        self, zxid: int, time: int, data: tuple[int, int], owner: int, acl: AccessList
+        self,
+        zxid: int,
+        time: int,
+        data: tuple[int, int],
+        owner: int,
+        acl: AccessList,
+        ttl_ms: int | None = None,
     ) -> None:
         self.czxid = self.mzxid = self.pzxid = zxid
         self.ctime = self.mtime = time
@@ -64,6 +81,7 @@ class Node:
         self.acl = acl
         self.former: tuple[AccessList, int] | None = None
         self.children = self.names = 0
+        self.ttl_ms = ttl_ms
 
     def view(self) -> View:
         """What a server tells of it now."""
@@ -73,7 +91,7 @@ class Node:
             self.ctime,
             self.mtime,
             self.version,
-            2 * self.creations - self.children,
+            _as_int(2 * self.creations - self.children),
             self.aversion,
             self.owner,
             self.data[0],
@@ -90,14 +108,26 @@ class ModelTree:
         nodes: path -> the znode, for all that exist now; the root's path is ``/``.
         ended: session -> zxid of its closeSession.
         relisted: whether any access control list was changed.
+        overflown: znodes whose count of children ever made is beyond what an int holds. There a
+            leader goes on with negative numbers while such creations are under way, and otherwise
+            from 2147483647 again: ``DataTree.createNode`` stores no smaller count than there is.
+
+    Args:
+        times: whether the times of transactions are right.
+        unused_stay: whether servers leave containers alone that never had a child, as they do by
+            default (``znode.container.maxNeverUsedIntervalMs``).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, times: bool = True, unused_stay: bool = True) -> None:
         root = Node(0, 0, (0, 0), 0, OPEN_ACL)
         root.children, root.names = 1, crc32(OWN[1:].encode())
         self.nodes: dict[str, Node] = {"/": root}
         self.ended: dict[int, int] = {}
         self.relisted = False
+        self.overflown: set[str] = set()
+        self._times = times
+        self._unused_stay = unused_stay
+        self._removed: set[str] = set()
         self._owned: dict[int, dict[str, None]] = {}
 
     def owned(self, session: int) -> set[str]:
@@ -152,8 +182,10 @@ class ModelTree:
         match txn.name:
             case "create" | "create2" | "createContainer" | "createTTL":
                 return self._create(txn, path)
-            case "delete" | "deleteContainer":
+            case "delete":
                 return self._delete(txn, path)
+            case "deleteContainer":
+                return self._expire(txn, path)
             case "setData" | "setACL":
                 return self._set(txn, path)
             case "closeSession":
@@ -172,12 +204,19 @@ class ModelTree:
         if parent.owner:
             broken = f"{path} is created below {above}, which is ephemeral"
         owner = txn.session if txn.ephemeral else 0
-        self.nodes[path] = Node(txn.zxid, txn.time_ms, sum_of(txn.data), owner, txn.acl or ())
+        ttl_ms = CONTAINER if txn.name == "createContainer" else txn.ttl_ms
+        self.nodes[path] = Node(
+            txn.zxid, txn.time_ms, sum_of(txn.data), owner, txn.acl or (), ttl_ms
+        )
         if owner:
             self._owned.setdefault(owner, {})[path] = None
-        made = parent.creations + 1 if txn.parent_cversion in (None, -1) else txn.parent_cversion
+        made = txn.parent_cversion
+        if made is None or made == -1:
+            made = following(parent.creations)
         if made > parent.creations:
             parent.creations, parent.pzxid = made, txn.zxid
+        elif parent.creations == _LARGEST:
+            self.overflown.add(above)
         parent.children += 1
         parent.names += crc32(name_of(path))
         return broken
@@ -192,8 +231,34 @@ class ModelTree:
             return f"{path} is deleted, but is not empty ({children} below)"
         return ""
 
+    def _expire(self, txn: Txn, path: str) -> str:
+        """Apply a removal that servers decided on by themselves (``ContainerManager``).
+
+        They look for what may go some time before, and then check only whether it is empty. So a
+        znode may be taken for a former one of its path, and its data may just have been set.
+        """
+        node, before = self.nodes.get(path), path in self._removed
+        broken = self._delete(txn, path)
+        if broken or node is None or before:
+            return broken
+        if node.ttl_ms is None:
+            return f"{path} is removed by the servers, and is neither a container nor mortal"
+        if node.ttl_ms == CONTAINER:
+            never = f"{path} is removed by the servers, a container that never had a child"
+            return never if self._unused_stay and not node.creations else ""
+        since = node.mtime
+        if node.version and txn.time_ms - since <= RACE_MS:
+            since = node.ctime
+        if self._times and txn.time_ms - since <= node.ttl_ms:
+            lived = f"{txn.time_ms - since} ms after it was made or set"
+            return f"{path} is removed by the servers {lived}, and may stay for {node.ttl_ms} ms"
+        return ""
+
     def _remove(self, path: str, zxid: int) -> None:
         node = self.nodes.pop(path)
+        self.overflown.discard(path)
+        if node.ttl_ms is not None:
+            self._removed.add(path)
         if node.owner:
             self._owned.get(node.owner, {}).pop(path, None)
         above = parent_of(path)
@@ -252,4 +317,9 @@ def name_of(path: str) -> bytes:
 
 def following(version: int) -> int:
     """The next version, with the overflow of a Java int."""
-    return version + 1 if version != 0x7FFFFFFF else -0x80000000
+    return version + 1 if version != _LARGEST else -0x80000000
+
+
+def _as_int(value: int) -> int:
+    """A number as a Java int has it."""
+    return (value + 0x80000000) % (1 << 32) - 0x80000000

@@ -151,6 +151,10 @@ class _Trial:
             )
         return self._slots[path]
 
+    def overflown(self, path: str) -> bool:
+        """Whether the number of a znode's next child depends on what is under way."""
+        return path in self._tree.overflown
+
     def put(self, path: str, slot: _Slot | None) -> None:
         """Make or remove a znode."""
         self._slots[path] = slot
@@ -176,6 +180,8 @@ def _create(trial: _Trial, part: Part) -> int | str:
         return NO_NODE
     if not trial.may(parent, CREATE):
         return NO_AUTH
+    if flags in _SEQUENTIAL and trial.overflown(above):
+        raise _Undecided
     path = f"{part.path}{parent.creations:010d}" if flags in _SEQUENTIAL else part.path
     if trial.at(path) is not None:
         return NODE_EXISTS

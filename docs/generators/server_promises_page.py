@@ -30,11 +30,37 @@ That a check sees something is shown by servers with a known mistake
 promise that it breaks, what it does wrong, the [anomalies](anomalies/index.md) that must be found,
 and the checks that can find these. *Gap*: nothing here shows that mistake.
 
-"Guide" is ZooKeeper's Programmer's Guide, "API" the documentation of its Java client, and numbers
-are reports of its issue tracker. Sections have the names that they have in the Guide of 3.8.
+"Guide" is ZooKeeper's Programmer's Guide, "Admin" its Administrator's Guide, "API" the
+documentation of its Java client, and numbers are reports of its issue tracker. Sections have the
+names that they have in the guides of 3.8.
 """
 
+_SHORT: Final = {
+    "ZooKeeper Programmer's Guide, ": "Guide, ",
+    "ZooKeeper Administrator's Guide, ": "Admin, ",
+    "of the API": "(API)",
+}
+
 _COLUMNS: Final = ("promise", "the servers", "shows as", "found by", "mutant")
+
+_NOT_JUDGED: Final = """
+## What is not judged
+
+| what | why |
+| --- | --- |
+| rights of the schemes `sasl`, `x509` and `ip`, and of a client that proved to be `super` | the \
+links do not see what these prove. The check "server rules" counts and tells the writes that it \
+leaves undecided (`undecided`) |
+| containers and znodes with a time to live that servers never remove | they may go at any time, \
+so nothing is late. Only those that go too early are judged |
+| settings of servers in somebody else's image (`--image`): bounds of timeouts, `jute.maxbuffer`, \
+`reconfigEnabled`, containers that were never used | the image may set them. `servers` in \
+[`test.json`](history-format.md#testjson) says what is known of them |
+| the length of other requests than `setData` | the links keep the length of data only |
+| reconfiguration where it is enabled | neither workloads nor faults change the members |
+| the number of a sequential znode beyond 2147483647 | ZooKeeper counts on from -2147483648 while \
+such creations are under way, and otherwise gives 2147483647 again, which then exists |
+"""
 
 _BUGS: Final = """
 ## Known bugs
@@ -49,7 +75,7 @@ within milliseconds of each other, so ordinary runs do not show them: only
 def server_promises_page() -> str:
     """The page, in Markdown."""
     bugs = [each for each in SERVER_MUTANTS.values() if each.bugs]
-    return "".join((_HEAD, *_counts(), *_sections(TOPICS), _BUGS, *_bugs(bugs)))
+    return "".join((_HEAD, *_counts(), *_sections(TOPICS), _NOT_JUDGED, _BUGS, *_bugs(bugs)))
 
 
 def checks_of() -> dict[str, list[str]]:
@@ -93,9 +119,9 @@ def _cells(mutant: ServerMutant, finders: Mapping[str, Sequence[str]]) -> tuple[
 
 
 def _short(source: str) -> str:
-    return source.replace("ZooKeeper Programmer's Guide, ", "Guide, ").replace(
-        "of the API", "(API)"
-    )
+    for long, short in _SHORT.items():
+        source = source.replace(long, short)
+    return source
 
 
 def _bugs(bugs: Iterable[ServerMutant]) -> Iterator[str]:

@@ -63,6 +63,9 @@ ORIGIN = BOOT
 
 TICK_MS = 500
 
+REMOVAL_INTERVAL_MS = 1000
+"""How often leaders look for containers and mortal znodes that may go; real servers do so, too."""
+
 GARBAGE_PERIOD = 30 * SECOND
 """Virtual nanoseconds between two collections of cyclic garbage. A lock workload leaves
 0.3 MB of it a virtual second; a collection takes as long as some tenths of a second of load."""
@@ -259,7 +262,11 @@ def _cluster(
     mutant: ServerMutant | None,
     check_invariants: bool,
 ) -> Cluster:
-    settings = Settings(tick_time=tick_ms)
+    settings = Settings(
+        tick_time=tick_ms,
+        extended_types=True,
+        container_check_interval=REMOVAL_INTERVAL_MS,
+    )
     if mutant is not None:
         settings = replace(settings, parts=mutant.parts, bugs=mutant.bugs)
         check_invariants = False

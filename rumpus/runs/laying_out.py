@@ -96,6 +96,7 @@ def lay_out(
         path=workload.path,
         session_timeout=record.session_timeout,
         tick_ms=record.tick_ms,
+        settings=record.servers,
         asked=Asked(
             kinds=record.nemesis,
             effects=_own_effects(run, record),

@@ -16,6 +16,7 @@ import msgspec
 
 from rumpus.catalogue.index import recipes
 from rumpus.checker.nearest_name import meant
+from rumpus.checker.wire.settings import ServerSettings
 from rumpus.consoles import shown
 from rumpus.harness.clients.handlers import HANDLERS
 from rumpus.harness.clients.library import UnusableLibrary, loaded_version
@@ -240,6 +241,7 @@ class PreparedRun:
             fencing=settings.fencing or self._recipe.promises.fenced,
             session_timeout=settings.session_timeout,
             tick_ms=TICK_MS,
+            servers=server_settings(settings, self._system),
             options={
                 "directed": self._directed,
                 **_recorded(settings),
@@ -279,6 +281,17 @@ class PreparedRun:
             fencing=record.fencing,
             test=record.first_record().value(),
         )
+
+
+def server_settings(settings: RunSettings, system: str) -> ServerSettings | None:
+    """What the servers are told; None if their image may say otherwise, or is not ZooKeeper's.
+
+    Args:
+        settings: of the run; those with a ``zookeeper`` have its image by now.
+        system: what the servers are.
+    """
+    ours = settings.image is None or settings.zookeeper is not None
+    return ServerSettings.usual(TICK_MS) if ours and system == ZOOKEEPER else None
 
 
 def _recorded(settings: RunSettings) -> dict[str, Any]:

@@ -33,11 +33,28 @@ def sessions(run):
     }
 
 
+def connected(run, request):
+    """Whether a request's connection had a session."""
+    return (request["client"], request["connection"]) in sessions(run)
+
+
 def is_ours(path):
     return not f"{path}/".startswith("/zookeeper/")
 
 
 counts(ANY, "server rules", "transactions")(lambda run: len(run.log))
+counts(ANY, "server limits", "timeouts")(lambda run: len(sessions(run)))
+counts(ANY, "server limits", "long_requests")(
+    lambda run: sum(
+        each["name"] == "set-data" and each["data"][0] >= 1 << 18 and connected(run, each)
+        for each in records(run, "request")
+    )
+)
+counts(ANY, "server limits", "reconfigs")(
+    lambda run: sum(
+        each["name"] == "reconfig" and connected(run, each) for each in records(run, "request")
+    )
+)
 counts(ANY, "server sessions", "handshakes")(lambda run: len(records(run, "handshake")))
 
 

@@ -11,6 +11,7 @@ from rumpus.checker.history import final_phase
 from rumpus.checker.measures import measure
 from rumpus.checker.server_promises.answers import check_server_answers
 from rumpus.checker.server_promises.events import check_server_events
+from rumpus.checker.server_promises.limits import check_server_limits
 from rumpus.checker.server_promises.rules import check_server_rules
 from rumpus.checker.server_promises.sessions import check_server_sessions
 from rumpus.checker.server_promises.state import check_server_state
@@ -57,6 +58,7 @@ ON_SERVERS: Sequence[Check] = (
     check_server_answers,
     check_server_events,
     check_server_sessions,
+    check_server_limits,
 )
 """The checks of the servers, which every run has, before those of its family."""
 

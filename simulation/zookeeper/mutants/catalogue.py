@@ -11,8 +11,10 @@ from rumpus.simulation.zookeeper.mutants import (
     ephemerals,
     expiry,
     learners,
+    limits,
     listings,
     reads,
+    removals,
     replication,
     sequences,
     session_ownership,
@@ -41,7 +43,9 @@ TOPICS: Final[Mapping[str, Sequence[ServerMutant]]] = {
     "Which watches are left": watch_tables.MUTANTS,
     "Access control": access.MUTANTS,
     "Stat and data": stats.MUTANTS,
-    "Lists, containers and quotas": listings.MUTANTS,
+    "Lists and quotas": listings.MUTANTS,
+    "What servers remove": removals.MUTANTS,
+    "Limits and settings": limits.MUTANTS,
 }
 """What mistakes are about -> the servers that make them; without known bugs of ZooKeeper."""
 

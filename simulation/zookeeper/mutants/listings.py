@@ -1,8 +1,6 @@
-"""Servers that list or count nodes wrongly, or delete container nodes too early."""
+"""Servers that list or count nodes wrongly."""
 
-from collections.abc import Iterator
-
-from rumpus.simulation.zookeeper.mutants.server_mutant import GUIDE, ServerMutant
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.simulation.zookeeper.serving.reads import Reads
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from rumpus.simulation.zookeeper.tree.quotas import Quotas
@@ -48,15 +46,6 @@ class CountsChildrenOnly(Reads):
         return write_int(self._readable(request, tree, path).child_count)
 
 
-class DeletesUnusedContainers(DataTree):
-    """A container that has no child is deleted, even if it never had one."""
-
-    def expired(self, now: int, never_used: int = 0) -> Iterator[str]:
-        """Paths of the container and TTL nodes to delete."""
-        yield from [path for path in self.containers if not self.nodes[path].children]
-        yield from (path for path in super().expired(now, never_used) if path in self.ttls)
-
-
 class _OnlyUp(Quotas):
     def count(self, path: str, nodes: int, size: int) -> None:
         if nodes >= 0:
@@ -89,17 +78,6 @@ MUTANTS = (
         "guarded",
         frozenset({"wrong-answer"}),
         {Reads: CountsChildrenOnly},
-    ),
-    ServerMutant(
-        "eager-containers",
-        "delete containers that never had a child",
-        GUIDE + "Container Nodes: a container may go when its last child is deleted",
-        "znode",
-        "guarded",
-        frozenset(),
-        {DataTree: DeletesUnusedContainers},
-        options=("--time-limit", "75"),
-        gap="neither workloads nor the auditor create containers",
     ),
     ServerMutant(
         "quota-without-deletions",

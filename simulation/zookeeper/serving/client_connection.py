@@ -185,7 +185,7 @@ class ClientConnection:
 
     def _parse(self, data: bytes) -> None:
         server = self.server
-        longest = server.settings.max_buffer
+        longest = self._longest_request()
         position = 0
         end = len(data)
         self._parsing = True
@@ -213,6 +213,10 @@ class ClientConnection:
         self._parsing = False
         if position < end and not self.closed:
             self._buffer += data[position:] if position else data
+
+    def _longest_request(self) -> int:
+        """The bytes of the longest frame that is read."""
+        return self.server.settings.max_buffer
 
     def _note_activity(self, now: int) -> None:
         server = self.server
@@ -267,8 +271,7 @@ class ClientConnection:
         ):
             self.close()
             return
-        settings = server.settings
-        self.timeout = min(max(timeout, settings.shortest_session), settings.longest_session)
+        self.timeout = self._granted(timeout)
         self.established = True
         self._stop_reading()
         server.simulator.trace.append(session)
@@ -284,6 +287,11 @@ class ClientConnection:
             role.reattach(self, session, self.timeout)
         else:
             self.answer_handshake(valid=False)
+
+    def _granted(self, timeout: int) -> int:
+        """The timeout (ms) of a session whose client asks for one."""
+        settings = self.server.settings
+        return min(max(timeout, settings.shortest_session), settings.longest_session)
 
     def _proves(self, session: int, given_password: bytes | None) -> bool:
         """Whether the password is that of the session."""

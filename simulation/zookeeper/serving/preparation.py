@@ -336,7 +336,7 @@ class Preparer:
         return MultiTxn(tuple(transactions))
 
     def _prepare_reconfig(self, body: bytes) -> Transaction:
-        if not self._settings.reconfig:
+        if not self._may_reconfigure():
             raise Refusal(RECONFIG_DISABLED)
         self._check_owner()
         if self._reconfigure is None:
@@ -347,6 +347,10 @@ class Preparer:
         self._check_permission(node, permissions.WRITE)
         self.changes.set_data(CONFIG, node, text, -1, self._time)
         return SetDataTxn(CONFIG, text, -1)
+
+    def _may_reconfigure(self) -> bool:
+        """Whether requests may change the ensemble's members."""
+        return self._settings.reconfig
 
     def _prepare_create_session(self, body: bytes) -> Transaction:
         return CreateSessionTxn(Reader(body).read_int())

@@ -10,12 +10,15 @@ from rumpus.checker.server_promises.answers import check_server_answers
 from rumpus.checker.server_promises.replay import conversations
 from rumpus.checker.server_promises.rules import check_server_rules
 from rumpus.checker.wire.records import Request
+from rumpus.harness import probes
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.tree.transactions import CloseSessionTxn
 from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.error_codes import NO_AUTH, Refusal
 from rumpus.simulation.zookeeper.wire.jute import write_string
 from rumpus.simulation.zookeeper.wire.permissions import OPEN
+from rumpus.simulation.zookeeper.wire.request import Request as Submitted
 from tests.checker.wire.recorded_engine import RecordedEngine, asking, granting, packet, proven
 from tests.sampling import sampled
 from tests.simulation.zookeeper.engine import check_op, create_op, delete_op, get_op, set_op
@@ -101,7 +104,8 @@ def mistaken(**methods):
 
     class Mistaken(Preparer):
         def prepare(self, request):
-            return super().prepare(request)._replace(digest=None)
+            entry = super().prepare(request)
+            return entry and entry._replace(digest=None)
 
     for name, method in methods.items():
         setattr(Mistaken, name, method)
@@ -167,6 +171,52 @@ def test_a_number_that_is_not_the_next_is_an_illegal_change():
     client.delete(first)
     client.create("/s/n-", flags=2)
     assert [kind for kind, _ in found(engine)] == ["illegal-change"]
+
+
+LARGEST = 0x7FFFFFFF
+
+
+@given(
+    st.integers(LARGEST - 4, LARGEST - 1),
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("create"), st.just("/s/n-"), DATA, st.just(OPEN), st.just(2)),
+            st.tuples(st.just("create"), st.sampled_from(["/s/a", "/s/b", "/s/c"])),
+            st.tuples(st.just("delete"), st.sampled_from(["/s/a", "/s/b", "/s/c"])),
+            st.tuples(
+                st.just("multi"),
+                st.lists(st.just(create_op("/s/m-", 2)), min_size=1, max_size=3),
+            ),
+            st.tuples(st.sampled_from(["exists", "children"]), st.just("/s")),
+        ),
+        max_size=20,
+    ),
+)
+def test_numbers_at_the_end_of_their_range_are_those_of_a_real_server(made, steps):
+    # Beyond the end a leader's digests are not those of its tree, as on real servers.
+    engine = near_the_end(mistaken(), made)
+    client = engine.connect()
+    client.create("/s/first")
+    for step in steps:
+        do(client, *step)
+    assert found(engine) == []
+
+
+def near_the_end(engine, made):
+    """A znode that has had so many children."""
+    engine.connect().create("/s")
+    engine.tree.nodes["/s"].cversion = made
+    engine.preparer = engine.new_preparer()
+    return engine
+
+
+@pytest.mark.parametrize("number", [0, LARGEST, LARGEST - 1, -LARGEST - 1])
+def test_the_last_number_is_the_largest_int(number):
+    engine = near_the_end(mistaken(_next_number=lambda *_: number), LARGEST - 1)
+    client = engine.connect()
+    client.create("/s/first")
+    client.create("/s/n-", flags=2)
+    assert kinds(engine) == ([] if number == LARGEST else ["illegal-change"])
 
 
 def test_rights_that_everybody_has_are_not_refused():
@@ -350,3 +400,64 @@ def test_what_a_transaction_breaks_is_told_with_its_zxid_once():
     client.ask(opcodes.CLOSE_SESSION, b"")
     words = [words for kind, words in found(engine) if kind == "lingering-ephemeral"]
     assert [each.count("(0x") for each in words] == [1]
+
+
+REMOVED = [
+    ("used", ""),
+    ("unused", "a container that never had a child"),
+    ("full", "not empty"),
+    ("short", ""),
+    ("long", "may stay for 3600000 ms"),
+    ("plain", "neither a container"),
+]
+
+
+def removing(path, *, set_at=None, after=1_000):
+    """Servers that remove a znode by themselves after a time (ms)."""
+    engine = mistaken(_check_no_children=anything)
+    engine.settings = Settings(extended_types=True)
+    engine.preparer = engine.new_preparer()
+    client = engine.connect()
+    client.create("/audit")
+    for kind, body in probes.of_containers("/audit"):
+        client.ask(kind, body)
+    client.create("/audit/plain")
+    if set_at is not None:
+        engine.tick(set_at)
+        client.set("/audit/short", b"x")
+        after -= set_at
+    engine.tick(after)
+    removed(engine, f"/audit/{path}")
+    return engine
+
+
+def removed(engine, path):
+    engine.do(Submitted(0, 0, opcodes.DELETE_CONTAINER, path.encode(), (), None, None))
+
+
+@pytest.mark.parametrize(("path", "why"), REMOVED)
+def test_what_servers_remove_by_themselves_must_be_due(path, why):
+    told = found(removing(path))
+    assert [kind for kind, _ in told] == ["illegal-change"] * bool(why)
+    assert all(why in words for _, words in told)
+
+
+def test_a_time_to_live_counts_from_the_last_change_of_the_data():
+    assert kinds(removing("short", after=150)) == ["illegal-change"]
+    assert kinds(removing("short", set_at=150, after=30_000)) == []
+    # A server may have looked just before the data were set.
+    assert kinds(removing("short", set_at=1_000, after=1_010)) == []
+    assert kinds(removing("long", after=3_600_100)) == []
+
+
+def test_a_server_may_take_a_znode_for_a_former_one_of_its_path():
+    engine = removing("used")
+    client = engine.connect()
+    client.create("/audit/used")
+    removed(engine, "/audit/used")
+    assert kinds(engine) == []
+
+
+def test_containers_that_were_never_used_may_go_where_settings_are_not_known():
+    timeline = removing("unused").timeline(settings=None)
+    assert check_server_rules(timeline).anomalies == []

@@ -9,6 +9,7 @@ from rumpus.checker.servers.server_truth import merge
 from rumpus.checker.servers.txnlog import parse_log
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.wire.records import WireRecords
+from rumpus.checker.wire.settings import ServerSettings
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.simulation.zookeeper.wire.jute import Reader, write_int
 from rumpus.simulation.zookeeper.wire.request import Request
@@ -150,12 +151,10 @@ class RecordedEngine(Engine):
         """The run, laid out."""
         files = NodeFiles((self.log_file(),), frozenset({0}), 1)
         wire = WireRecords(self.log.finish())
-        history = Recorded(1).end(self.now + 1).history()
+        given.setdefault("history", Recorded(1).end(self.now + 1).history())
         return laid_out(
-            history,
             truth=merge({"n1": files}, 1),
             clock=WallClock([(0, 0)]),
             wire=wire,
-            tick_ms=1000,
-            **given,
+            **{"tick_ms": 1000, "settings": ServerSettings.usual(1000), **given},
         )

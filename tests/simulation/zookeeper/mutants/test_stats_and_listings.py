@@ -1,5 +1,4 @@
 from rumpus.conformance import operations as op
-from rumpus.simulation.zookeeper.wire.error_codes import NO_NODE
 
 
 def test_the_zxid_of_the_last_change_after_a_change_of_the_list(standalone, faulty):
@@ -36,17 +35,6 @@ def test_the_number_of_all_descendants(standalone, faulty):
     for path in ("/p", "/p/c", "/p/c/d"):
         client.call(op.create(path))
     assert client.call(op.get_all_children_number("/p")).value == (1 if faulty else 2)
-
-
-def test_a_container_that_was_never_used(standalone, faulty):
-    world = standalone("eager-containers", container_check_interval=1000)
-    client = world.session()
-    for path in ("/unused", "/full"):
-        client.call(op.create_container(path))
-    client.call(op.create("/full/c"))
-    world.run_for(3000)
-    assert client.call(op.exists("/unused")).error == (NO_NODE if faulty else 0)
-    assert client.call(op.exists("/full")).error == 0
 
 
 def test_the_count_of_a_quota(standalone, faulty):
