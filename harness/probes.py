@@ -32,6 +32,7 @@ LONGEST_REQUEST = 0xFFFFF
 OUT_OF_BOUNDS = (0x7FFFFFFF, 1, 0, -5)
 """Session timeouts (ms) that no server grants."""
 
+_QUOTA = "/zookeeper/quota"
 _SHORT_TTL_MS, _LONG_TTL_MS = 200, 3_600_000
 
 _INT = struct.Struct(">i")
@@ -208,6 +209,25 @@ def _mortal(path: str, ttl_ms: int) -> Asked:
     return CREATE_TTL, create(path, _TTL)[1] + _LONG.pack(ttl_ms)
 
 
+def of_quotas(root: str) -> list[Asked]:
+    """A quota, what is counted for it, and the count."""
+    node, quota = f"{root}/q", f"{_QUOTA}{root}"
+    count = _get(f"{quota}/q/zookeeper_stats")
+    return [
+        create(node),
+        create(quota),
+        create(f"{quota}/q"),
+        create(f"{quota}/q/zookeeper_limits", data="count=9,bytes=-1"),
+        create(f"{quota}/q/zookeeper_stats", data="count=0,bytes=0"),
+        create(f"{node}/a", data="some"),
+        create(f"{node}/b", _EPHEMERAL, data="more"),
+        count,
+        delete(f"{node}/b"),
+        set_data(f"{node}/a", "something"),
+        count,
+    ]
+
+
 def of_length(root: str) -> list[Asked]:
     """The longest request that a server reads, and its undoing."""
     node = f"{root}/big"
@@ -258,18 +278,28 @@ def of_a_session_that_sleeps(root: str) -> list[Asked]:
 
 def of_the_end(root: str) -> list[Asked]:
     """What another session asks when the first is over: its ephemerals, and nothing shall stay."""
+    quota = ("/q/zookeeper_stats", "/q/zookeeper_limits", "/q", "")
     below = ("later", "last", "w", "n", "a/b/c", "a/b", "a", "shared", "locked", "m", "e", "z")
-    mortal = ("used/child", "used", "unused", "full/child", "full", "short", "long", "big")
+    mortal = ("used/child", "used", "unused", "full/child", "full", "short", "long")
     numbers = [f"s-{number:010d}" for number in range(2, 8)]
     return [
         _get(f"{root}/e", opcode=EXISTS),
         _get(f"{root}/m", opcode=EXISTS),
-        *(delete(f"{root}/{name}") for name in (*below, *mortal, *numbers)),
+        *(delete(f"{root}/{name}") for name in (*below, *mortal, "big", "q/a", "q", *numbers)),
         delete(root),
+        *(delete(f"{_QUOTA}{root}{name}") for name in quota),
     ]
 
 
 def all_of(root: str) -> Sequence[Asked]:
     """The probes of the first connection."""
-    groups = (of_versions, of_transactions, of_rights, of_watches, of_lists, of_containers)
+    groups = (
+        of_versions,
+        of_transactions,
+        of_rights,
+        of_watches,
+        of_lists,
+        of_containers,
+        of_quotas,
+    )
     return [each for group in groups for each in group(root)]

@@ -114,10 +114,15 @@ def _read(request: Request, place: int, found: Replay) -> None:
             found.replayed[place] = missed
         return
     for part in request.parts if request.name == "multi-read" else [request]:
-        if part.error is None or _is_unsure(part.path, contested):
+        if part.error is None:
             continue
-        found.reads += 1
-        words = wrong_answer(part, request, talk, tree, times=found.ground.times)
+        if is_servers_own(part.path):
+            words = "" if contested else tree.quotas.wrong_count(part, tree.nodes)
+        elif _is_unsure(part.path, contested):
+            continue
+        else:
+            found.reads += 1
+            words = wrong_answer(part, request, talk, tree, times=found.ground.times)
         if words and len(found.answers) < MOST:
             who, node = talk.who(request.client), talk.node_of(request)
             words = (
@@ -128,13 +133,10 @@ def _read(request: Request, place: int, found: Replay) -> None:
 
 def _is_unsure(path: str, contested: frozenset[str]) -> bool:
     """Whether it is not sure what a znode, its parent or what is below it was."""
-    return is_servers_own(path) or (
-        bool(contested)
-        and (
-            path in contested
-            or parent_of(path) in contested
-            or any(each.startswith(f"{path}/") for each in contested)
-        )
+    return bool(contested) and (
+        path in contested
+        or parent_of(path) in contested
+        or any(each.startswith(f"{path}/") for each in contested)
     )
 
 

@@ -8,10 +8,13 @@ from rumpus.checker.servers.server_truth import touched
 from rumpus.checker.servers.txnlog import OPEN_ACL, Txn
 from rumpus.checker.wire.access import OPEN_SUM
 from rumpus.checker.wire.matching import Conversations
-from rumpus.checker.wire.model_tree import ModelTree, parent_of
+from rumpus.checker.wire.model_tree import ModelTree, is_servers_own, parent_of
 from rumpus.checker.wire.reads import differing
 from rumpus.checker.wire.records import Part, Request, sum_of
 from rumpus.checker.wire.rules import DECIDED, EPHEMERAL, ERRORS, OK, Expected, expected
+
+CONTAINER_FLAGS = 4
+"""The flags with which a container is asked for, in a multi, too."""
 
 LAG_NS = 2_000_000_000
 """After what time a transaction of which no answer is known was surely carried out (ns)."""
@@ -56,7 +59,8 @@ def judged(txn: Txn, request: Request | None, found: Ground) -> Iterator[tuple[s
     must = None
     if request is not None and not unsure:
         must = expected(tree, parts, found.talk.identities_of(request), request.sent)
-    if request is not None and request.name != "reconfig":  # the settings decide that
+    # What becomes of a reconfig is decided by settings, and of the servers' own by themselves.
+    if request is not None and request.name != "reconfig" and not is_servers_own(request.path):
         found.writes += 1
         found.undecided += must is None
     broken = tree.apply(txn)
@@ -173,6 +177,9 @@ def _other_than_asked(part: Part, effect: Txn) -> str:
     """Whose a new znode is, or which list it has, if that is not what was asked for, in words."""
     if part.name in ("create", "create2") and effect.ephemeral != (part.flags in EPHEMERAL):
         return f"the znode is {'' if effect.ephemeral else 'not '}ephemeral"
+    container = part.name == "create-container" and part.flags == CONTAINER_FLAGS
+    if container and effect.name != "createContainer":
+        return "the znode is no container"
     if part.acl == OPEN_SUM and effect.acl not in (None, OPEN_ACL):
         return "everybody was to have all rights, and has not"
     return ""

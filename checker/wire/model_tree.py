@@ -10,6 +10,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from rumpus.checker.servers.txnlog import OPEN_ACL, AccessList, Txn
+from rumpus.checker.wire.quotas import Quotas
 from rumpus.checker.wire.records import StatFields, sum_of
 
 _LARGEST = 0x7FFFFFFF
@@ -108,6 +109,7 @@ class ModelTree:
         nodes: path -> the znode, for all that exist now; the root's path is ``/``.
         ended: session -> zxid of its closeSession.
         relisted: whether any access control list was changed.
+        quotas: which znodes are counted for quotas.
         overflown: znodes whose count of children ever made is beyond what an int holds. There a
             leader goes on with negative numbers while such creations are under way, and otherwise
             from 2147483647 again: ``DataTree.createNode`` stores no smaller count than there is.
@@ -125,6 +127,7 @@ class ModelTree:
         self.ended: dict[int, int] = {}
         self.relisted = False
         self.overflown: set[str] = set()
+        self.quotas = Quotas()
         self._times = times
         self._unused_stay = unused_stay
         self._removed: set[str] = set()
@@ -178,6 +181,7 @@ class ModelTree:
         """Apply one effect; returns what forbids it, or nothing."""
         path = txn.path or "/"
         if is_servers_own(path):
+            self.quotas.apply(txn, self.nodes)
             return ""
         match txn.name:
             case "create" | "create2" | "createContainer" | "createTTL":

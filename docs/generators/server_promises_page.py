@@ -10,6 +10,7 @@ from typing import Final
 
 from docs.generators.marked_page import table_row
 from rumpus.checker.check import declared_checks
+from rumpus.checker.wording import counted
 from rumpus.simulation.zookeeper.bugs import BUGS
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS, TOPICS
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
@@ -56,6 +57,8 @@ so nothing is late. Only those that go too early are judged |
 | settings of servers in somebody else's image (`--image`): bounds of timeouts, `jute.maxbuffer`, \
 `reconfigEnabled`, containers that were never used | the image may set them. `servers` in \
 [`test.json`](history-format.md#testjson) says what is known of them |
+| quotas above or below others, counts that a client wrote, hard limits | what is counted then \
+depends on the order of changes; `enforceQuota` is off by default, so nothing is refused |
 | the length of other requests than `setData` | the links keep the length of data only |
 | reconfiguration where it is enabled | neither workloads nor faults change the members |
 | the number of a sequential znode beyond 2147483647 | ZooKeeper counts on from -2147483648 while \
@@ -90,7 +93,7 @@ def checks_of() -> dict[str, list[str]]:
 def _counts() -> Iterator[str]:
     every = [each for mutants in TOPICS.values() for each in mutants]
     left = [each for each in every if each.gap]
-    yield f"\n{len(every)} mistakes, {len(left)} gaps.\n"
+    yield f"\n{counted(len(every), 'mistake')}, {counted(len(left), 'gap')}.\n"
 
 
 def _sections(topics: Mapping[str, Sequence[ServerMutant]]) -> Iterator[str]:

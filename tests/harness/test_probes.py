@@ -18,6 +18,7 @@ REFUSED = {
     probes.of_watches: {-101, -103},
     probes.of_lists: set(),
     probes.of_containers: set(),
+    probes.of_quotas: set(),
 }
 
 

@@ -354,6 +354,20 @@ def test_an_ephemeral_that_is_none_is_an_illegal_change():
     assert (kind, "the znode is not ephemeral" in words) == ("illegal-change", True)
 
 
+def test_a_container_that_is_none_is_an_illegal_change():
+    def prepare(self, request):
+        if request.type == opcodes.CREATE_CONTAINER:
+            request.type = opcodes.CREATE2
+        return Preparer.prepare(self, request)
+
+    sound, engine = RecordedEngine(), mistaken(prepare=prepare)
+    for each in (sound, engine):
+        each.connect().create("/a", flags=4, kind=opcodes.CREATE_CONTAINER)
+    assert found(sound) == []
+    ((kind, words), *_) = found(engine)
+    assert (kind, "the znode is no container" in words) == ("illegal-change", True)
+
+
 def test_a_list_that_is_not_the_one_asked_for_is_an_illegal_change():
     def create(self, path, data, acl, flags):
         return Preparer._create(self, path, data, LOCKED if acl == OPEN else acl, flags)
@@ -461,3 +475,69 @@ def test_a_server_may_take_a_znode_for_a_former_one_of_its_path():
 def test_containers_that_were_never_used_may_go_where_settings_are_not_known():
     timeline = removing("unused").timeline(settings=None)
     assert check_server_rules(timeline).anomalies == []
+
+
+PLACES = ["/q", "/q/a", "/q/b", "/q/a/c", "/p", "/qq"]
+COUNT = "/zookeeper/quota/q/zookeeper_stats"
+STEP = st.one_of(
+    st.tuples(st.just("create"), st.sampled_from(PLACES), DATA, st.just(OPEN), FLAGS),
+    st.tuples(st.just("delete"), st.sampled_from(PLACES)),
+    st.tuples(st.just("set"), st.sampled_from(PLACES), DATA),
+    st.tuples(st.just("get"), st.just(COUNT)),
+    st.just(("close",)),
+)
+
+
+def limited(engine):
+    """A client, and a quota on what it has made."""
+    client = engine.connect()
+    client.create("/q", b"root")
+    client.create("/zookeeper/quota/q")
+    client.create("/zookeeper/quota/q/zookeeper_limits", b"count=9,bytes=-1")
+    client.create(COUNT, b"count=0,bytes=0")
+    return client
+
+
+@given(st.lists(STEP, max_size=30))
+def test_a_sound_server_counts_what_has_a_quota(steps):
+    engine = RecordedEngine()
+    client = limited(engine)
+    for step in steps:
+        do(client, *step)
+        if step == ("close",):
+            client = engine.connect()
+    client.get(COUNT)
+    assert found(engine) == []
+
+
+def counted(*before, spoil=b"count=2,bytes=9", right=b"count=2,bytes=5"):
+    """A server that counts wrongly, in the end."""
+    engine = RecordedEngine()
+    client = limited(engine)
+    for step in before:
+        do(client, *step)
+    client.create("/q/a", b"x")
+    client.spoil = lambda _kind, error, body: (error, body.replace(right, spoil))
+    client.get(COUNT)
+    return engine
+
+
+def test_a_count_that_is_not_the_trees_is_a_wrong_answer():
+    ((kind, words),) = found(counted())
+    assert kind == "wrong-answer"
+    assert "was told another count than count=2,bytes=5" in words
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [("set", COUNT, b"count=2,bytes=4")],
+        [("delete", "/zookeeper/quota/q/zookeeper_limits")],
+        [
+            ("create", "/zookeeper/quota/q/a"),
+            ("create", "/zookeeper/quota/q/a/zookeeper_limits", b"count=9,bytes=-1"),
+        ],
+    ],
+)
+def test_a_count_with_another_beginning_is_not_judged(before):
+    assert kinds(counted(*before)) == []

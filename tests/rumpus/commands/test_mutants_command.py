@@ -145,15 +145,15 @@ def test_gaps_are_told_and_neither_hunted_nor_counted(rumpus, monkeypatch):
         return Hunt(mutant, "caught", runs=1, caught=1)
 
     monkeypatch.setattr("rumpus.commands.mutants_command.hunt", caught)
-    answer = rumpus("mutants", "--servers", "--family", "znode")
+    answer = rumpus("mutants", "--servers", "--family", "ephemeral")
     assert answer.code == 0, answer.err
-    left_out = gaps("znode")
-    assert {each.name for each in left_out} >= {"quota-without-deletions"}
+    left_out = gaps("ephemeral")
+    assert {each.name for each in left_out} >= {"writes-after-expiry"}
     assert f"{len(hunted)} of {len(hunted)} caught" in answer.out
     assert f"not hunted, as no workload shows them: {len(left_out)}" in answer.out
     for each in left_out:
         assert each.name not in hunted
-        assert f"znode / {each.name}: {each.gap}" in answer.out
-    found = json.loads(rumpus("mutants", "--servers", "--family", "znode", "--json").out)
+        assert f"ephemeral / {each.name}: {each.gap}" in answer.out
+    found = json.loads(rumpus("mutants", "--servers", "--family", "ephemeral", "--json").out)
     assert [each["mutant"] for each in found["gaps"]] == [each.name for each in left_out]
-    assert json.loads(rumpus("mutants", "--family", "znode", "--json").out)["gaps"] == []
+    assert json.loads(rumpus("mutants", "--family", "ephemeral", "--json").out)["gaps"] == []
