@@ -58,6 +58,7 @@ class DockerEnsemble:
         nodes: how many servers.
         image: the servers' image, any that is configured by the same environment variables as the
             official ``zookeeper`` image; the project's own by default.
+        flags: more words for the servers' ``JVMFLAGS``.
         tick_ms: ZooKeeper's ``tickTime`` in milliseconds, and the scale of other systems' timeouts.
         system: what the servers are, a name of ``harness.docker.systems``.
         report: told of every step, in a few words.
@@ -78,6 +79,7 @@ class DockerEnsemble:
         image: str | None = None,
         tick_ms: int = 500,
         system: str = "zookeeper",
+        flags: str = "",
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
         if not _RUN_ID.fullmatch(run_id):
@@ -90,6 +92,7 @@ class DockerEnsemble:
         self.nodes = tuple(f"n{server_id}" for server_id in range(1, nodes + 1))
         self._image = image
         self._kind = SYSTEMS[system].server(tick_ms)
+        self._flags = flags
         self.upgrades = self if system == NODE else None
         self._report = report
         self.containers: Containers | None = self
@@ -101,6 +104,13 @@ class DockerEnsemble:
         # a node, because a nemesis and a status display may ask at the same time.
         self._pool = ThreadPoolExecutor(max_workers=2 * nodes, thread_name_prefix="ensemble")
         self._probed: dict[Capability, Availability] | None = None
+
+    def _environment(self, name: str) -> dict[str, str]:
+        """The variables of a server's container."""
+        found = self._kind.environment(self.nodes, name)
+        if self._flags:
+            found["JVMFLAGS"] = f"{found['JVMFLAGS']} {self._flags}"
+        return found
 
     def start(self) -> None:
         """Bring all servers up and return once a leader is there and every node serves.
@@ -144,7 +154,7 @@ class DockerEnsemble:
                     tools_image=tools_image,
                     server_image=server_image,
                     network=network,
-                    environment=self._kind.environment(self.nodes, node.name),
+                    environment=self._environment(node.name),
                     command=self._kind.command(self.nodes, node.name),
                 )
                 node.start()

@@ -64,7 +64,8 @@ ORIGIN = BOOT
 TICK_MS = 500
 
 REMOVAL_INTERVAL_MS = 1000
-"""How often leaders look for containers and mortal znodes that may go; real servers do so, too."""
+"""How often leaders look for containers and mortal znodes that may go, where servers are tested
+themselves. Real servers do so there, too (``WHERE_TESTED``)."""
 
 GARBAGE_PERIOD = 30 * SECOND
 """Virtual nanoseconds between two collections of cyclic garbage. A lock workload leaves
@@ -204,7 +205,14 @@ def perform_simulated(
             watchdog = HangWatchdog(simulator, HANG_PATIENCE_S)
             with watchdog, guarded(simulator) as guards:
                 network = Network(simulator)
-                cluster = _cluster(simulator, network, nodes, tick_ms, mutant, check_invariants)
+                settings = _settings(tick_ms, mutant, probing=run.probing)
+                cluster = Cluster(
+                    simulator,
+                    network,
+                    nodes,
+                    settings=settings,
+                    check_invariants=check_invariants and mutant is None,
+                )
                 sleep = sleeper(simulator)
                 control = simulator.process("control")
                 mailbox = SimMailbox(simulator)
@@ -254,23 +262,16 @@ def perform_simulated(
             simulator.close()
 
 
-def _cluster(
-    simulator: Simulator,
-    network: Network,
-    nodes: int,
-    tick_ms: int,
-    mutant: ServerMutant | None,
-    check_invariants: bool,
-) -> Cluster:
-    settings = Settings(
-        tick_time=tick_ms,
-        extended_types=True,
-        container_check_interval=REMOVAL_INTERVAL_MS,
-    )
+def _settings(tick_ms: int, mutant: ServerMutant | None, *, probing: bool) -> Settings:
+    """The servers' settings; those of servers in containers are the same."""
+    settings = Settings(tick_time=tick_ms)
+    if probing:
+        settings = replace(
+            settings, extended_types=True, container_check_interval=REMOVAL_INTERVAL_MS
+        )
     if mutant is not None:
         settings = replace(settings, parts=mutant.parts, bugs=mutant.bugs)
-        check_invariants = False
-    return Cluster(simulator, network, nodes, settings=settings, check_invariants=check_invariants)
+    return settings
 
 
 def _own_client(

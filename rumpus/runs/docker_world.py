@@ -12,6 +12,7 @@ from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
 from rumpus.harness.docker.leftovers import remove_dead_runs
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.harness.docker.zookeeper_server import WHERE_TESTED
 from rumpus.harness.ensemble import Availability, Capability
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import monotonic_and_wall, perform
@@ -35,6 +36,7 @@ class DockerWorld:
         tick_ms: the servers' ``tickTime``.
         say: called with a line for every step.
         system: what the servers are, a name of ``harness.docker.systems``.
+        probing: whether the servers are tested themselves.
         client_image: the folder of ``docker/`` with the image of the clients; empty: they are
             processes of Python.
     """
@@ -51,13 +53,20 @@ class DockerWorld:
         say: Callable[[str], None],
         system: str = ZOOKEEPER,
         client_image: str = "",
+        probing: bool = False,
     ) -> None:
         self._say = say
         self._run_id = run_id
         self._client_image = client_image
         self._workers: Callable[..., Workers] = WorkerPool
         self._ensemble = DockerEnsemble(
-            run_id, nodes=nodes, image=image, tick_ms=tick_ms, system=system, report=say
+            run_id,
+            nodes=nodes,
+            image=image,
+            tick_ms=tick_ms,
+            system=system,
+            flags=WHERE_TESTED if probing and system == ZOOKEEPER else "",
+            report=say,
         )
         self._system = SYSTEMS[system]
         self._tick_ms = tick_ms

@@ -119,7 +119,14 @@ class PreparedRun:
         self._directed = bool(plan or settings.plan or settings.swarm)
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
         self._world = _world(
-            settings, choice, self.seed, self._id, say, self._system, self._client_image
+            settings,
+            choice,
+            self.seed,
+            self._id,
+            say,
+            self._system,
+            self._client_image,
+            self.workload,
         )
         self._world.prepare(self._plan)
 
@@ -448,6 +455,7 @@ def _world(
     say: Callable[[str], None],
     system: str,
     client_image: str,
+    workload: Workload,
 ) -> World:
     preemption = settings.preemption
     mutant = _server_mutant(settings.server_mutant)
@@ -475,6 +483,7 @@ def _world(
         say=say,
         system=system,
         client_image=client_image,
+        probing=workload.plain,
     )
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from rumpus.checker.wire.settings import ServerSettings
-from rumpus.harness.docker.zookeeper_server import ZooKeeperServer
+from rumpus.harness.docker.zookeeper_server import WHERE_TESTED, ZooKeeperServer
+from rumpus.harness.simulated.run import REMOVAL_INTERVAL_MS
+from rumpus.runs.docker_world import DockerWorld
 from rumpus.runs.performing import server_settings
 from rumpus.runs.run_settings import RunSettings
 
@@ -28,3 +30,19 @@ def test_servers_in_containers_are_told_nothing_else():
     words = " ".join(f"{name}={value}" for name, value in told.items()).lower()
     for each in ("sessiontimeout", "session_timeout", "maxbuffer", "reconfig", "neverused"):
         assert each not in words
+
+
+@pytest.mark.parametrize(
+    ("probing", "system", "told"),
+    [(True, "zookeeper", True), (False, "zookeeper", False), (True, "etcd", False)],
+)
+def test_servers_remove_soon_where_they_are_tested_themselves(probing, system, told):
+    world = DockerWorld(
+        "r1", nodes=1, image=None, tick_ms=500, say=print, system=system, probing=probing
+    )
+    flags = world._ensemble._environment("n1").get("JVMFLAGS", "")
+    assert flags.endswith(WHERE_TESTED) == told
+
+
+def test_simulated_servers_remove_as_soon_as_real_ones():
+    assert f"checkIntervalMs={REMOVAL_INTERVAL_MS}" in WHERE_TESTED
