@@ -1,0 +1,36 @@
+"""What of kazoo's recipes nobody calls is known, so that it is not taken for sound."""
+
+from benchmarks.kazoo_calls import called_by, methods, trials
+from tests.sampling import one_in
+
+NOBODY = {
+    "cache.TreeCache.close",
+    "cache.TreeCache.listen",
+    "cache.TreeCache.listen_fault",
+    "counter.Counter.__sub__",
+    "election.Election.contenders",
+    "lease.MultiNonBlockingLease.__bool__",
+    "lock.Lock.contenders",
+    "lock.Semaphore.__enter__",
+    "lock.Semaphore.__exit__",
+    "lock.Semaphore.cancel",
+    "lock.Semaphore.lease_holders",
+    "queue.BaseQueue.__len__",
+    "queue.LockingQueue.__len__",
+    "queue.LockingQueue.put_all",
+    "queue.Queue.__len__",
+    "watchers.ChildrenWatch.__call__",
+    "watchers.DataWatch.__call__",
+}
+"""A method that joins these was called once; one that is called now has to leave them."""
+
+
+@one_in(4)
+def test_what_nobody_calls_is_known():
+    called = called_by(list(trials()))
+    assert {method for method in methods() if method not in called} == NOBODY
+
+
+def test_every_class_is_looked_at():
+    assert len(methods()) >= 55
+    assert set(methods()) >= NOBODY
