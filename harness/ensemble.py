@@ -90,7 +90,7 @@ class Ensemble(Protocol):
     """A group of servers that can be run, observed, broken and mended."""
 
     kind: str
-    """``docker`` or ``sim``."""
+    """``docker``, ``sim``, or ``services`` (those of the user's)."""
     nodes: tuple[str, ...]
     """Names of the servers, in order of their ids."""
     machines: Machines | None

@@ -50,11 +50,14 @@ class ClientPartition(ClientFault):
 
         While the holder is cut off no client creates anything until the holder's session has
         expired. In the time before that there are requests whose replies can be lost.
+
+        Servers without sessions go by the connection alone, which a black hole leaves open on their
+        side. So they are hung up on there, as the system does with a peer that is silent for long.
         """
         if turn.first:
             return Draft(
                 Targets(role="holder"),
-                {"how": "black-hole"},
+                {"how": "black-hole" if turn.sessions else "half-open"},
                 lead=min(LEAD, max(LEAST_LEAD, turn.longest - turn.needed)),
                 escort=(Targets(role="all"), {"how": "lost-reply"}),
             )

@@ -71,6 +71,7 @@ class Turn:
         needed: seconds that a fault must last for a session to expire.
         longest: seconds that a fault may last.
         requests: kinds of request that clients are sure to make.
+        sessions: whether servers end the session of a client that they no longer hear.
     """
 
     rng: Random
@@ -79,6 +80,7 @@ class Turn:
     needed: float
     longest: float
     requests: Sequence[str]
+    sessions: bool = True
 
 
 class Draft(NamedTuple):

@@ -7,7 +7,7 @@ the holder for longer than its session timeout. Later faults' targets are drawn 
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from rumpus.nemesis.client_fault import ClientFault
@@ -61,6 +61,7 @@ def random_plan(
     session_timeout: float,
     tick: float = 0.5,
     requests: Sequence[str] = ("create", "delete", "get-children"),
+    sessions: bool = True,
 ) -> FaultPlan:
     """Draw a plan in which every kind occurs at least once.
 
@@ -77,6 +78,7 @@ def random_plan(
         session_timeout: seconds; a session expires up to one tick after it.
         tick: the servers' tick in seconds.
         requests: kinds of request that clients are sure to make, for ``client-request``.
+        sessions: whether servers end the session of a client that they no longer hear.
 
     Raises:
         PlanError: an unknown kind; too little time, too few servers or clients for a kind.
@@ -88,7 +90,8 @@ def random_plan(
     rng = Random(seed)
     needed = session_timeout + tick + MARGIN
     table = timetable(len(order), time_limit=time_limit, interval=interval, needed=needed)
-    entries = _draw(order, rng, table, nodes, needed, requests)
+    first = Turn(rng, True, nodes, needed, table.longest, requests, sessions)
+    entries = _draw(order, table, first)
     notes = table.notes
     if nodes < 3 and not all(issubclass(FAULTS[kind], ClientFault) for kind in order):
         notes += (f"an ensemble of {nodes} has no majority while a server is at fault",)
@@ -97,22 +100,22 @@ def random_plan(
     return plan
 
 
-def _draw(
-    kinds: Sequence[str],
-    rng: Random,
-    table: Timetable,
-    nodes: int,
-    needed: float,
-    requests: Sequence[str],
-) -> tuple[Entry, ...]:
-    """Draw a fault for each slot: all kinds, in one order after the other."""
+def _draw(kinds: Sequence[str], table: Timetable, first: Turn) -> tuple[Entry, ...]:
+    """Draw a fault for each slot: all kinds, in one order after the other.
+
+    Args:
+        kinds: kinds of fault.
+        table: the slots.
+        first: the turn of the first fault of a kind.
+    """
+    rng = first.rng
     sequence: list[str] = []
     while len(sequence) < table.count:
         sequence += rng.sample(kinds, len(kinds))
     entries: list[Entry] = []
     seen: set[str] = set()
     for slot, kind in enumerate(sequence[: table.count]):
-        turn = Turn(rng, kind not in seen, nodes, needed, table.longest, requests)
+        turn = replace(first, first=kind not in seen)
         seen.add(kind)
         draft = FAULTS[kind].draw(turn)
         at, duration = _time(draft, slot, table, turn)

@@ -7,6 +7,9 @@ from typing import Final, Self
 ZOOKEEPER: Final = "zookeeper"
 """The system of recipes that do not name another (``Recipe.system``)."""
 
+SERVICES: Final = "services"
+"""The system of recipes on servers that the user runs (``--service``)."""
+
 Address = tuple[str, int]
 
 
@@ -38,6 +41,15 @@ class Servers:
     def nodes(self) -> list[str]:
         """The nodes' names."""
         return [place for place in self.places if ":" not in place]
+
+    @property
+    def services(self) -> dict[str, str]:
+        """Service -> its address as ``host:port``, where each node is a service with a name."""
+        return {
+            place.partition(":")[2]: f"{host}:{port}"
+            for place, (host, port) in self.places.items()
+            if ":" in place
+        }
 
     def of(self, service: str) -> dict[str, Address]:
         """Node -> where its service is."""

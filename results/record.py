@@ -53,7 +53,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         recipe: name of the recipe within the workload.
         promises: what the recipe promised at the time of the run.
         line: where on the server its contenders queue, if the recipe has such a place.
-        ensemble: ``docker`` or ``sim``.
+        ensemble: ``docker`` or ``sim``; or ``services``, where the servers were the user's.
         nodes: how many servers.
         clients: how many clients.
         time_limit: seconds of load.
@@ -70,7 +70,8 @@ class RunRecord(msgspec.Struct, kw_only=True):
             else's image.
         options: what else was chosen: ``directed``, whether a fault plan was given;
             ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``);
-            ``system``, the servers if they are not ZooKeeper's;
+            ``system``, the servers if they are not ZooKeeper's, and ``service``, where these
+            were the user's;
             ``kazoo``, the version or the directory that was asked for; ``server_mutant``, the
             mistake that its servers have (``simulation.zookeeper.mutants``); ``own_faults``, kinds
             of fault of other repositories and what they must have caused.

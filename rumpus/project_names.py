@@ -180,6 +180,8 @@ class Names:
         elsewhere = {"sim": "docker", "docker": "sim"}.get(where)
         said = {name for name, value in given.items() if value is not None}
         aside = set(given)
+        if given.get("service"):
+            aside.add("ensemble")  # the services are the servers
         for option in OPTIONS.values():
             for rival in option.option.excludes:
                 if option.name in said:

@@ -15,7 +15,7 @@ that says ``"known": true`` is expected to fail.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
@@ -123,6 +123,11 @@ def _watched(config: pytest.Config, what: str) -> Iterator[None]:
         yield
 
 
+def _kazoo(versions: Mapping[str, str]) -> list[tuple[str, object]]:
+    """The property with the version of kazoo; none where no client has it."""
+    return [("rumpus_kazoo", versions["kazoo"])] if "kazoo" in versions else []
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
     """Collect cases."""
     if file_path.name.endswith(".case.json"):
@@ -171,7 +176,7 @@ class CaseItem(pytest.Item):
             replayed = replay(self._case, **given)
         self.user_properties += [
             ("rumpus_outcome", replayed.verdict),
-            ("rumpus_kazoo", replayed.versions["kazoo"]),
+            *_kazoo(replayed.versions),
         ]
         replayed.assert_not_reproduced()
 
@@ -203,13 +208,15 @@ class Trials:
             for name in OPTIONS
             if (value := self._config.getoption(f"--rumpus-{name}")) is not None
         }
+        if options.get("service"):
+            given.pop("ensemble", None)  # the services are the servers
         with _watched(self._config, str(getattr(workload, "name", workload))):
             result = run(workload, recipe, **{**self._marked, **options, **given})
         self._properties += [
             ("rumpus_outcome", result.outcome),
             ("rumpus_seed", result.seed),
             ("rumpus_command", result.command),
-            ("rumpus_kazoo", result.versions["kazoo"]),
+            *_kazoo(result.versions),
         ]
         if result.report is not None:
             self._properties.append(("rumpus_report", str(result.report)))

@@ -164,10 +164,11 @@ def run(given: Mapping[str, Any]) -> Result:
     names = names_here()
     called = getattr(given["workload"], "name", given["workload"])
     given = checked(given, TRIAL_OPTIONS, spelled="{0.name}")
-    usual = TRIAL_OPTIONS["ensemble"].default
-    given = {**names.defaults(given, called, ensemble=usual), **given}
+    usual = "auto" if given.get("service") else TRIAL_OPTIONS["ensemble"].default
+    given = {"ensemble": usual, **names.defaults(given, called, ensemble=usual), **given}
     asked = TrialOptions(**given)
-    usual_seconds = DOCKER_SECONDS if asked.ensemble == "docker" else SIM_SECONDS
+    real = asked.ensemble == "docker" or bool(asked.service)
+    usual_seconds = DOCKER_SECONDS if real else SIM_SECONDS
     asked = replace(asked, time_limit=asked.time_limit or usual_seconds)
     for warning in names.warnings:
         asked.say(f"warning: {warning}")

@@ -50,6 +50,8 @@ def check_entitlement(
     """
     history, words = timeline.history, timeline.words
     result = CheckResult(name="entitlement")
+    if timeline.unseen:  # nobody knows whether a holder was connected, and had no reason
+        return result
     released = dismissed(timeline)
     held = [hold for hold in timeline.holds if hold.session not in released]
     known = _Known(history, held, timeline.servers, words)

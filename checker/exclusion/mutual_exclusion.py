@@ -17,6 +17,10 @@ But a follower that is cut off from its leader answers heartbeats by itself, unt
 that believes longer than the tolerance after the expiry, is late from whatever moment it counted. A
 process that was frozen at that time gets the same tolerance from when it was resumed.
 
+Where nobody sees the servers (a recipe on services of the user's), a session is as long as its
+hold is believed in: each overlap is a ``split-brain``, and a holder is stale once it has stopped
+believing (``checker.timeline.believed_lives``).
+
 A stale holder's action is harmful from the moment a later holder has touched the resource:
 before that it takes effect as if the later grant had come after it. A fence can prevent actions
 after that moment, not all those after the expiry; so ``stale-action`` counts only the former.
@@ -60,6 +64,9 @@ STALE_ACTION = Kind(
 FENCED = Kind("fenced", "an action of a stale holder was refused by the fence, as it should be")
 
 KINDS = (DOUBLE_GRANT, SPLIT_BRAIN, STALE_BELIEF, UNAWARE_HOLDER, STALE_ACTION, FENCED)
+
+BELIEVED = Kind("split-brain", "more clients than allowed believed that they held it")
+"""``SPLIT_BRAIN`` where nobody sees the servers, so that nothing is known of sessions."""
 
 TOLERANCE_NS = 3_000_000_000
 """How long (ns) after an expiry, or after its process is resumed, a client may still believe.
@@ -319,6 +326,10 @@ class _Judge:
         self._clients = history.clients_of_sessions()
         self._holds = holds
         self._server = server
+        self._believed = server is not None and server.believed
+        self._slack = 0 if self._believed else CLOCK_SLACK_NS
+        if self._believed:
+            self.result.kinds[BELIEVED.name] = BELIEVED
         self._thing = words.thing
         self._permits = permits
         self._tolerance = tolerance
@@ -355,12 +366,12 @@ class _Judge:
             start=start,
             end=end if lived_until is None else min(end, lived_until),
         )
-        if lived_until is None or lived_until > start + CLOCK_SLACK_NS:
+        if lived_until is None or lived_until > start + self._slack:
             anomaly.length_ms = (anomaly.end - start) / 1e6
             anomaly.description = (
                 f"{who} both believed that they held the {self._thing} between {self._at(start)} "
-                f"and {self._at(anomaly.end)}, and both sessions were alive"
-            )
+                f"and {self._at(anomaly.end)}"
+            ) + ("" if self._believed else ", and both sessions were alive")
             self.result.anomalies.append(anomaly)
             return
         stale = min((first, second), key=lambda hold: e.time if (e := ends[hold]) else end + 1)
@@ -382,7 +393,7 @@ class _Judge:
             end = server.ended(hold.session) if server is not None else None
             if server is None or not server.tells(hold.session, crowd.start):
                 untold.append(hold)
-            elif end is not None and end.time <= crowd.start + CLOCK_SLACK_NS:
+            elif end is not None and end.time <= crowd.start + self._slack:
                 stale.append((end.time, hold))
             else:
                 sure = min(until, server.told_until(hold.session, crowd.start))
@@ -397,9 +408,9 @@ class _Judge:
                     kind="split-brain",
                     description=(
                         f"{many} between {self._at(crowd.start)} and {self._at(last)}, of which "
-                        f"at most {self._permits} may at once, and the sessions of {names} were "
-                        "alive"
-                    ),
+                        f"at most {self._permits} may at once"
+                    )
+                    + ("" if self._believed else f", and the sessions of {names} were alive"),
                     ops=sorted({index for hold in living for index in hold.ops}),
                     clients=sorted({hold.client for hold in living}),
                     start=crowd.start,

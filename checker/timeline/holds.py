@@ -4,6 +4,8 @@ A hold begins when ``acquire`` returns ok. The client believes that it holds unt
 ``release``, its recipe says that it no longer holds, or its process ends. The worker records
 ``doubts`` the moment the recipe says that it does not hold (because the session is suspended,
 for instance), and ``believes`` if it says again that it does. A paused process goes on believing.
+Where ``doubts`` says ``since`` when the recipe no longer said that it holds, the belief ended then:
+the client has no ZooKeeper connection whose end would have told it, and is asked now and then.
 
 Some recipes compute until when their session is certain to live, and believe only until then.
 Their grant carries that time as ``until``, and each ``believes`` that renews it carries a new
@@ -204,7 +206,7 @@ class _Holds:
         if op.f == "exited":
             self._stop_believing(client, op, self._current.pop(client))
         elif op.f == "doubts":
-            self._stop_believing(client, op, hold)
+            self._stop_believing(client, op, hold, op.value.get("since"))
         elif op.f == "believes" and hold.release_called is None:
             if client in self._believing and self._until.get(client, op.time) < op.time:
                 self._stop_believing(client, op, hold)
@@ -217,10 +219,12 @@ class _Holds:
             belief = since, self._believed(client, since, ends[client])
             self._current[client].beliefs.append(belief)
 
-    def _stop_believing(self, client: int, op: Op, hold: Hold) -> None:
+    def _stop_believing(self, client: int, op: Op, hold: Hold, until: int | None = None) -> None:
+        """The belief ends at the record's time, or at ``until`` if that is known."""
         since = self._believing.pop(client, None)
         if since is not None:
-            hold.beliefs.append((since, self._believed(client, since, op.time)))
+            until = op.time if until is None else until
+            hold.beliefs.append((since, self._believed(client, since, until)))
             hold.ops += (op.index,)
 
     def _believed(self, client: int, since: int, time: int) -> int:

@@ -59,6 +59,8 @@ class ServerView:
     were there before theirs: in each, the numbers begin anew.
     ``lapsed``: of leases, session and token of holds that were not released on the servers: the end
     of the lease removed them. The token is None where the session has one hold.
+    ``believed``: nobody sees the servers, and sessions stand for the beliefs of clients
+    (``checker.timeline.believed_lives``). Then all times are of one clock.
     """
 
     ends: Mapping[str, SessionEnd] = field(default_factory=dict)
@@ -69,6 +71,7 @@ class ServerView:
     turns: Mapping[str, int | None] = field(default_factory=dict)
     lines_before: Mapping[str, int] = field(default_factory=dict)
     lapsed: frozenset[tuple[str | None, int | None]] = frozenset()
+    believed: bool = False
 
     def ended(self, session: str | None) -> SessionEnd | None:
         """When a session ended; None when it lives on."""

@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.timeline.believed_lives import lives_by_beliefs, name_holds
 from rumpus.checker.timeline.calm import Span, disconnected, disturbances, leaderless
 from rumpus.checker.timeline.changes import Calls, Change, changes_of
 from rumpus.checker.timeline.clock import WallClock
@@ -152,6 +153,8 @@ class Timeline:
         damaged: whether the records were changed, or contradict each other: then nothing that they
             show is a violation.
         foreign: whether the servers are not ZooKeeper's, so that clients have no sessions.
+        unseen: whether the servers are foreign and nobody sees what they grant: then what clients
+            believe and do is all there is to judge.
         contended: whether a hold keeps other clients waiting.
         unasked: whether clients hold a role that no operation asks for, as long as they believe so.
     """
@@ -175,6 +178,7 @@ class Timeline:
     lossy: bool = False
     damaged: bool = False
     foreign: bool = False
+    unseen: bool = False
     contended: bool = False
     unasked: bool = False
 
@@ -288,6 +292,8 @@ class Timeline:
         holds = (
             unasked_holds(self.history) if self.unasked else extract_holds(self.history, self.words)
         )
+        if self.unseen:
+            name_holds(holds)
         view = self.owners_in(self.line)
         reason = ""
         if view is not None and self.line is not None and self.line.kind == "unknown":
@@ -325,7 +331,12 @@ class Timeline:
 
     @cached_property
     def lives(self) -> ServerView:
-        """When sessions ended by the servers' logs; without, until when grants prove them alive."""
+        """When sessions ended by the servers' logs; without, until when grants prove them alive.
+
+        Where nobody sees what the servers grant, each hold lives as long as it is believed in.
+        """
+        if self.unseen:
+            return lives_by_beliefs(self.holds)
         return self.servers or lives_by_grants(self.holds)
 
     @cached_property

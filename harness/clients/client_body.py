@@ -192,7 +192,8 @@ class ClientBody:
         self._failures = 0
         self._belief = False
         self._belief_end: int | None = None
-        self._belief_ends = False
+        self._polled = False
+        self._believed_at = 0
         self._belief_lock = threading.Lock()
         self._suspended = False
         self._to_be_watched = threading.Event()
@@ -280,7 +281,7 @@ class ClientBody:
         assert workload is not None, "the control process opens a client before it uses it"
         with self._belief_lock:
             if command.f == workload.ends:
-                self._belief = self._belief_ends = False
+                self._belief = self._polled = False
             called = self._clock()
         self._send(Record(called, command.process, "invoke", command.f, command.value))
         try:
@@ -297,9 +298,11 @@ class ClientBody:
             returned = self._clock()
             if granted:
                 self._belief = True
-                self._belief_end = self._end_of(workload.believes())
-                self._belief_ends = self._belief_end is not None
-                if self._belief_ends:
+                self._believed_at = returned
+                self._belief_end = self._end_of(workload.believes(), returned)
+                # Without a kazoo client nobody says that the connection is in doubt.
+                self._polled = self._belief_end is not None or self._servers is not None
+                if self._belief_end is not None:
                     value = {**value, "until": self._belief_end}
         self._send(Record(returned, command.process, outcome.type, command.f, value, outcome.error))
         if granted or self._belief:
@@ -349,18 +352,33 @@ class ClientBody:
         with self._belief_lock:
             workload = self._workload
             if workload is not None:
+                looked = self._clock()  # before: the process may be frozen in between
                 belief = workload.believes()
                 believes = belief is not False
-                end = self._end_of(belief)
+                end = self._end_of(belief, looked)
                 if believes != self._belief or (believes and self._renewed(end)):
                     self._belief, self._belief_end = believes, end
-                    until = {} if end is None else {"until": end}
-                    self._session_record("believes" if believes else "doubts", **until)
+                    if believes:
+                        self._session_record("believes", **({} if end is None else {"until": end}))
+                    else:
+                        self._session_record("doubts", **self._last_yes())
+                if believes:
+                    self._believed_at = looked
             self._watch_or_rest()
 
-    def _end_of(self, belief: bool | float) -> int | None:
-        """When a belief ends by itself, on the run's clock; None: it does not."""
-        return None if isinstance(belief, bool) else self._clock() + round(belief * 1e9)
+    def _last_yes(self) -> dict[str, int]:
+        """When the client last said that it holds, if nobody tells it when that ends."""
+        return {} if self._servers is None else {"since": self._believed_at}
+
+    @staticmethod
+    def _end_of(belief: bool | float, looked: int) -> int | None:
+        """When a belief ends by itself, on the run's clock; None: it does not.
+
+        Args:
+            belief: the answer.
+            looked: when it was asked for.
+        """
+        return None if isinstance(belief, bool) else looked + round(belief * 1e9)
 
     def _renewed(self, end: int | None) -> bool:
         known = self._belief_end
@@ -372,12 +390,13 @@ class ClientBody:
         """Poll the belief: a recipe may notice a lost session a little after kazoo does.
 
         A belief that expires by itself is polled until the operation ``WorkloadClient.ends`` is
-        called, even when it has expired: it may be renewed.
+        called, even when it has expired: it may be renewed. So is every belief of a client that has
+        no kazoo client.
         """
         period = threading.Event()
         while True:
             self._to_be_watched.wait()
-            if self._belief or self._belief_ends:
+            if self._belief or self._polled:
                 self._look_at_belief()
             elif not self._suspended:
                 with self._belief_lock:
@@ -385,7 +404,7 @@ class ClientBody:
             period.wait(BELIEF_PERIOD_S)
 
     def _watch_or_rest(self) -> None:
-        if self._suspended or self._belief_ends:
+        if self._suspended or self._polled:
             self._to_be_watched.set()
         else:
             self._to_be_watched.clear()

@@ -95,7 +95,7 @@ class ProcessLinks:
     ) -> None:
         self.sessions = sessions
         self._places = tuple(servers)
-        self._nodes = tuple(place for place in servers if ":" not in place)
+        self._nodes = tuple(dict.fromkeys(place.partition(":")[0] for place in servers))
         self._clients = clients
         self._lock = threading.Lock()
         self._calls = 0

@@ -14,7 +14,7 @@ A case is a JSON document::
     }
 
 ``settings`` are options of ``rumpus run`` that differ from their defaults. The run is simulated
-unless they say otherwise.
+unless they say otherwise, or have a ``service``.
 """
 
 import json
@@ -123,7 +123,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if unknown:
             raise msgspec.ValidationError(f"its settings may not have {', '.join(unknown)}")
         told = {SETTINGS[key].name: value for key, value in self.settings.items()}
-        given = {"ensemble": "sim", **told, "seed": self.seed, **changes}
+        usual = "auto" if "service" in told else "sim"  # services are not simulated
+        given = {"ensemble": usual, **told, "seed": self.seed, **changes}
         if "workload" not in given:
             raise msgspec.ValidationError("its settings must have workload")
         try:

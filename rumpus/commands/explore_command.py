@@ -62,8 +62,8 @@ def explore_command(arguments: argparse.Namespace) -> int:
     names.find_modules()
     given = given_options(arguments)
     given["fixed"] = tuple(given)
-    given = {"argv": (), "time_limit": LOAD_S, **given}
-    if given["ensemble"] == "auto":
+    given = {"argv": (), "time_limit": LOAD_S, "ensemble": "auto", **given}
+    if given["ensemble"] == "auto" and not given.get("service"):
         given["ensemble"] = "sim"  # a run on real servers takes a minute: nobody has them unasked
     settings = replace(names.settings_of(given), argv=())
     trust_code(settings, lambda words: notices().print(words, soft_wrap=True, markup=False))

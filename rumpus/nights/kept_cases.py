@@ -82,7 +82,7 @@ class Kept(NamedTuple):
         return Piece(
             role="case",
             subject=f"{settings.workload} / {settings.recipe}",
-            world="docker" if settings.ensemble == "docker" else "sim",
+            world="sim" if settings.ensemble == "sim" else "docker",
             task=task,
             kind=kind,
             seed=settings.seed or 0,

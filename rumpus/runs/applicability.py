@@ -7,7 +7,8 @@ cannot have an option is refused; the message says what to leave out.
 from dataclasses import replace
 
 from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.harness.generators.usage import parse_usage
+from rumpus.recipes.servers import SERVICES, ZOOKEEPER
 from rumpus.runs.ensemble_choice import Kind
 from rumpus.runs.option import Need
 from rumpus.runs.run_options import MOST_REAL_CLIENTS
@@ -65,6 +66,8 @@ def fitted(settings: RunSettings, system: str, client_image: str) -> RunSettings
         UsageError: something was asked for that such a run cannot have.
     """
     name = f"{settings.workload} / {settings.recipe}"
+    if system == SERVICES:
+        return _on_services(settings, name)
     if system != ZOOKEEPER:
         alone = f"{name} runs on {system}"
         _refuse_needing("zookeeper", settings, alone, ", which is for ZooKeeper")
@@ -77,6 +80,21 @@ def fitted(settings: RunSettings, system: str, client_image: str) -> RunSettings
     return settings
 
 
+def _on_services(settings: RunSettings, name: str) -> RunSettings:
+    """The settings of a run of a recipe that lives on services of the user's."""
+    alone = f"{name} lives on {', '.join(settings.service)}"
+    _refuse_needing("zookeeper", settings, alone, ", which is for ZooKeeper")
+    if settings.nodes not in (OPTIONS["nodes"].default, len(settings.service)):
+        raise UsageError(f"{alone}: these are its servers, so leave --nodes out")
+    usage = parse_usage(settings.usage)
+    if usage.restarts or usage.traffic or usage.vanishing:
+        raise UsageError(
+            f"{alone}, and restarts, traffic and vanishing of --usage are for clients of "
+            "ZooKeeper: leave them out"
+        )
+    return replace(settings, ensemble="auto", nodes=len(settings.service))
+
+
 def _refuse_needing(need: Need, settings: RunSettings, alone: str, why: str) -> None:
     if settings.ensemble == "sim":
         raise UsageError(f"{alone}, which is not simulated: leave --ensemble sim out")
@@ -86,7 +104,16 @@ def _refuse_needing(need: Need, settings: RunSettings, alone: str, why: str) -> 
 
 
 def simulated(settings: RunSettings) -> tuple[RunSettings, list[str]]:
-    """The settings of the same run in the simulation, and what it cannot have there, in words."""
+    """The settings of the same run in the simulation, and what it cannot have there, in words.
+
+    Raises:
+        UsageError: its recipe lives on services, which are not simulated.
+    """
+    if settings.service:
+        raise UsageError(
+            f"{settings.workload} / {settings.recipe} lives on services, "
+            f"{', '.join(settings.service)}, which are not simulated"
+        )
     needing = [option for option in OPTIONS.values() if "docker" in option.option.needs]
     left_out = [
         f"{option.flag} {getattr(settings, option.name)}: {option.option.needs['docker']}"

@@ -1,11 +1,8 @@
 """Runs on real servers: an ensemble in containers, clients that are processes, real time."""
 
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
-from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.docker.container_workers import ContainerWorkers
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
@@ -14,19 +11,13 @@ from rumpus.harness.docker.leftovers import remove_dead_runs
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.docker.zookeeper_server import WHERE_TESTED
 from rumpus.harness.ensemble import Availability, Capability
-from rumpus.harness.links.link_process import ProcessLinks
-from rumpus.harness.run import monotonic_and_wall, perform
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import prepare, require
 from rumpus.recipes.servers import ZOOKEEPER
-from rumpus.results.record import ClockAnchor
-from rumpus.runs.world import RunOrder
-
-if TYPE_CHECKING:
-    from rumpus.harness.clients.workers import Workers
+from rumpus.runs.real_world import RealWorld
 
 
-class DockerWorld:
+class DockerWorld(RealWorld):
     """Where a run takes place, on docker; see ``rumpus.runs.world.World``.
 
     Args:
@@ -55,25 +46,23 @@ class DockerWorld:
         client_image: str = "",
         probing: bool = False,
     ) -> None:
-        self._say = say
+        super().__init__(
+            DockerEnsemble(
+                run_id,
+                nodes=nodes,
+                image=image,
+                tick_ms=tick_ms,
+                system=system,
+                flags=WHERE_TESTED if probing and system == ZOOKEEPER else "",
+                report=say,
+            ),
+            say,
+        )
         self._run_id = run_id
         self._client_image = client_image
-        self._workers: Callable[..., Workers] = WorkerPool
-        self._ensemble = DockerEnsemble(
-            run_id,
-            nodes=nodes,
-            image=image,
-            tick_ms=tick_ms,
-            system=system,
-            flags=WHERE_TESTED if probing and system == ZOOKEEPER else "",
-            report=say,
-        )
         self._system = SYSTEMS[system]
         self._tick_ms = tick_ms
         self._wanted = image
-        self.image: str | None = None
-        self.options: dict[str, Any] = {}
-        self._origin = 0
 
     def prepare(self, plan: FaultPlan) -> None:
         """Make sure that the engine answers and has the images; remove what killed runs left."""
@@ -95,37 +84,3 @@ class DockerWorld:
         )
         require(plan.kinds, self._ensemble, clients)
         prepare(plan.entries, self._ensemble)
-
-    def begin(self) -> ClockAnchor:
-        """Set the run's clock to 0 now; what it and the wall clock show at that time."""
-        self._origin = time.monotonic_ns()
-        return self._read_clocks()
-
-    def perform(self, order: RunOrder) -> None:
-        """Perform a run from start to end."""
-        order.status.origin = self._origin
-        with order.directory.history_writer() as sink:
-            perform(
-                order.run,
-                ensemble=self._ensemble,
-                connect=partial(
-                    ProcessLinks,
-                    sessions=order.run.clients.system == ZOOKEEPER,
-                    origin=self._origin,
-                    wire=order.directory.wire,
-                ),
-                nemesis=order.nemesis(),
-                sink=sink,
-                logs=order.directory.clients,
-                nodes=order.directory.nodes,
-                origin=self._origin,
-                status=order.status,
-                step=self._say,
-                stop_requested=order.stop_requested,
-                workers=self._workers,
-            )
-        order.note_clocks()
-        order.record.clock_anchors.append(self._read_clocks())
-
-    def _read_clocks(self) -> ClockAnchor:
-        return ClockAnchor(**monotonic_and_wall(self._origin))

@@ -7,7 +7,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.zookeeper_versions import USUAL_VERSION, UnknownVersion, find_version
 from rumpus.usage_error import UsageError
 
-Kind = Literal["docker", "sim"]
+Kind = Literal["docker", "sim", "services"]
 
 Ensemble = Literal["auto", "docker", "sim"]
 """The value of ``--ensemble``."""

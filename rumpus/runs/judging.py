@@ -13,6 +13,7 @@ from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Verdict
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.servers import SERVICES
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
@@ -85,7 +86,8 @@ def judge_files(
             f"the servers are not held to {' and '.join(sorted(OF_SERVERS))}: their disks lied "
             f"({LYING_DISK})"
         )
-    if files.truth is None and files.leases is None and files.changed == []:
+    missing = files.truth is None and files.leases is None and files.changed == []
+    if missing and record.system != SERVICES:
         verdict.notes.append("no transaction logs of the servers are at hand")
     if record.interrupted:
         weigh_interruption(verdict)

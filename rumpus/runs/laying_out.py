@@ -6,6 +6,7 @@ is not held against the recipe, and the verdict says what is in doubt.
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import get_args
 
 import msgspec
 
@@ -18,7 +19,7 @@ from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
-from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.recipes.servers import SERVICES, ZOOKEEPER
 from rumpus.results.first_record import FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
@@ -108,6 +109,7 @@ def lay_out(
         lossy=LYING_DISK in record.nemesis,
         damaged=damaged,
         foreign=record.system != ZOOKEEPER,
+        unseen=record.system == SERVICES,
     )
     return workload.lay_out(timeline), [
         *_of_evidence(files, found),
@@ -135,6 +137,8 @@ def _impossible_effects(name: str, *, holding: bool) -> Collection[Effect]:
         holding: whether the workload's clients hold something; only ZooKeeper's have sessions
             besides.
     """
+    if name == SERVICES:
+        return get_args(Effect)
     system = SYSTEMS.get(name)
     found: set[Effect] = set()
     if system is not None and not system.server(1).elects:

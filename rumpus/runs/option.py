@@ -45,6 +45,7 @@ class Option:
         in_case: whether it is one of a case's settings; if not, the case has it in another way, or
             its plan stands for it.
         special: whether a run is simpler to understand without it, so that shrinking tries that.
+        several: whether the command line may have it several times, for a list.
     """
 
     words: str
@@ -60,6 +61,7 @@ class Option:
     in_project: bool = True
     in_case: bool = True
     special: bool = False
+    several: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,13 +30,13 @@ from rumpus.harness.zookeeper_versions import USUAL_VERSION
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
-from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, SOUND, register
+from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND, register
 from rumpus.nemesis.swarm import swarm_plan
 from rumpus.project_names import find_in_working_directory
 from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
-from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.recipes.servers import SERVICES, ZOOKEEPER
 from rumpus.results.home_paths import hide_home, without_home
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
@@ -47,6 +47,8 @@ from rumpus.runs.ensemble_choice import Choice, choose_ensemble, image_of_versio
 from rumpus.runs.forks import Forks
 from rumpus.runs.run_options import TICK_MS
 from rumpus.runs.run_settings import OPTIONS, RunSettings, check
+from rumpus.runs.services import addresses
+from rumpus.runs.services_world import ServicesWorld
 from rumpus.runs.sim_world import SimWorld
 from rumpus.runs.swarm_settings import with_swarm
 from rumpus.runs.workload_run import workload_run
@@ -62,6 +64,9 @@ from rumpus.workloads.registry import WORKLOADS, find_workload
 
 SIMULATED_ZOOKEEPER = f"{USUAL_VERSION}, simulated"
 """The version of ZooKeeper that the record of a simulated run names."""
+
+OF_CLIENTS = tuple(kind for kind in EVERYWHERE if FAULTS[kind].needs is None)
+"""The kinds of fault in random plans where the servers are the user's, by default."""
 
 
 class PreparedRun:
@@ -102,11 +107,11 @@ class PreparedRun:
         if settings.ensemble == "sim":
             refuse_elsewhere(settings, "sim")
         self._settings = settings = _with_version(settings)
-        choice = choose_ensemble(settings.ensemble, settings.image)
+        choice = _choice(settings)
         refuse_elsewhere(settings, choice.kind)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
-        usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
+        usual = {"sim": SIMULATED, "services": OF_CLIENTS}.get(choice.kind, EVERYWHERE)
         if settings.nodes == 1 and self._system != ZOOKEEPER:
             usual = tuple(kind for kind in usual if kind != "partition")
         if settings.swarm is not None and choice.kind == "sim":
@@ -118,6 +123,9 @@ class PreparedRun:
             self._plan = _checked(plan, settings)
         self._directed = bool(plan or settings.plan or settings.swarm)
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
+        if settings.service:
+            # The services outlive the run, so each run has a lock of its own there.
+            self.workload = type(self.workload)(path=f"{self.workload.path}/{self._id}")
         self._world = _world(
             settings,
             choice,
@@ -213,6 +221,8 @@ class PreparedRun:
 
     def _libraries(self, greenlets: str | None) -> dict[str, str]:
         """The versions of what the clients use, by name."""
+        if self._system == SERVICES:
+            return {}  # what a recipe speaks to its services by is its own
         if self._system != ZOOKEEPER:
             library = str(self._recipe.library)  # type: ignore[attr-defined]  # as Recipe says
             return {library: version(library)}
@@ -220,6 +230,13 @@ class PreparedRun:
             return {}  # known once a client runs
         more = {greenlets: version(greenlets)} if greenlets else {}
         return {"kazoo": self._kazoo_version, **more}
+
+    def _of_servers(self) -> dict[str, str]:
+        """The version of the servers, by name; none of services, which do not tell."""
+        if self._system == SERVICES:
+            return {}
+        name = "zookeeper" if self._system == ZOOKEEPER else "servers"
+        return {name: self._world.image or SIMULATED_ZOOKEEPER}
 
     def _record(self, anchor: ClockAnchor) -> RunRecord:
         """The run's record."""
@@ -262,8 +279,7 @@ class PreparedRun:
                 "rumpus": __version__,
                 "python": platform.python_version(),
                 **self._libraries(greenlets),
-                "zookeeper" if self._system == ZOOKEEPER else "servers": self._world.image
-                or SIMULATED_ZOOKEEPER,
+                **self._of_servers(),
             },
         )
 
@@ -356,7 +372,7 @@ def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe
             "known: see `rumpus list`"
         )
     try:
-        recipe = workload.recipe_of(name, settings.promises)
+        recipe = workload.recipe_of(name, settings.promises, services=bool(settings.service))
     except (NotFound, ValueError) as error:
         whose = [family for family, known in recipes().items() if name in chain(*known)]
         if whose and workload.name not in whose and not workload.is_own:
@@ -438,6 +454,7 @@ def _plan(
         session_timeout=settings.session_timeout,
         tick=TICK_MS / 1000,
         requests=workload.requests,
+        sessions=not settings.service,
     )
 
 
@@ -473,6 +490,8 @@ def _world(
             shared=settings.shared,
             say=say,
         )
+    if choice.kind == "services":
+        return ServicesWorld(addresses(settings.service), say)
     from rumpus.runs.docker_world import DockerWorld  # noqa: PLC0415 - slow to import
 
     return DockerWorld(
@@ -485,6 +504,13 @@ def _world(
         client_image=client_image,
         probing=workload.plain,
     )
+
+
+def _choice(settings: RunSettings) -> Choice:
+    """Which servers the run gets."""
+    if settings.service:
+        return Choice("services", "the recipe's servers are yours; no ZooKeeper is started")
+    return choose_ensemble(settings.ensemble, settings.image)
 
 
 def _with_version(settings: RunSettings) -> RunSettings:

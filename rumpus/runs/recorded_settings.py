@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.servers import SERVICES
 from rumpus.results.record import RunRecord
 from rumpus.runs.run_arguments import add_run_options, given_options
 from rumpus.runs.run_settings import OPTIONS, RunSettings
@@ -31,7 +32,9 @@ def own_code(record: RunRecord, settings: RunSettings) -> tuple[Workload | None,
         workload = find_workload(record.workload)
         promises = None
         if not workload.is_named(record.recipe):
-            promises = workload.recipe_of(record.recipe, settings.promises).promises
+            promises = workload.recipe_of(
+                record.recipe, settings.promises, services=record.system == SERVICES
+            ).promises
     except (NotFound, ValueError) as error:
         raise UsageError(str(error)) from error
     return workload if is_reference(record.workload) else None, promises
@@ -50,7 +53,9 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
     words = record.argv[1:]
     try:
         settings = settings_of_words([each for each in words if each not in ("-v", "--verbose")])
-        ensemble = OPTIONS["ensemble"].checked(record.ensemble)
+        # Where services are the servers there is nothing to choose.
+        ensemble = record.ensemble if record.system != SERVICES else "auto"
+        ensemble = OPTIONS["ensemble"].checked(ensemble)
     except ValueError as error:
         raise UsageError(
             f"{path}: its command line, {' '.join(record.argv)}, cannot be repeated: {error}"

@@ -23,7 +23,6 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
 def add_explore_options(explore: argparse.ArgumentParser) -> None:
     """Add all options of ``rumpus explore``."""
     _add_settings(explore, without=("runs",))
-    explore.set_defaults(ensemble="sim")
     explore.add_argument(
         "--seeds",
         type=count(1, 10_000_000),
@@ -120,6 +119,7 @@ def _add(parser: argparse.ArgumentParser, option: Declared) -> None:
         parser.add_argument(
             option.flag,
             dest=option.name,
+            action="extend" if option.option.several else "store",
             type=argument(values.read),
             choices=values.words if isinstance(values, Choice) else None,
             metavar=option.metavar,

@@ -3,7 +3,7 @@
 CONTRIBUTING.md, "A new option", says what follows from a declaration.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -27,6 +27,7 @@ from rumpus.option_values import (
 )
 from rumpus.runs.ensemble_choice import ENSEMBLES, Ensemble
 from rumpus.runs.option import Option, declared_by
+from rumpus.runs.services import Services
 from rumpus.simulation.kernel.preemption import MODES, Mode
 from rumpus.workloads.own.promise_names import NAMES
 from rumpus.workloads.registry import WORKLOADS
@@ -122,6 +123,19 @@ class RunOptions:
             values=Choice(ENSEMBLES),
         ),
     ] = "auto"
+    service: Annotated[
+        Sequence[str] | Mapping[str, str],
+        Option(
+            words="server of yours that your own recipe lives on, in place of ZooKeeper's; the "
+            "recipe gets a link to it by its parameter `services`; may be given several times",
+            in_python="servers of yours that a recipe of your own lives on, in place of "
+            "ZooKeeper's: name -> `host:port`, or `name=host:port` each. The recipe gets links to "
+            "them by its parameter `services`",
+            values=Services(),
+            several=True,
+            in_project=False,
+        ),
+    ] = ()
     nodes: Annotated[int, Option(words="number of servers", values=Whole(1, 9))] = 3
     clients: Annotated[
         int,

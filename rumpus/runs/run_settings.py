@@ -30,6 +30,7 @@ class RunSettings(RunOptions):
     time_limit: float = 60.0
     nemesis: Sequence[str] | None = None
     fault: Sequence[str] = ()
+    service: Sequence[str] = ()
     plan: Path | None = None
     kazoo: str | None = None
     runs: Path = Path("runs")

@@ -49,7 +49,7 @@ class World(Protocol):
     """The surroundings of one run. Its methods are called in the order in which they stand here."""
 
     kind: str
-    """``docker`` or ``sim``."""
+    """``docker``, ``sim``, or ``services``."""
     options: dict[str, Any]
     """The options that only this kind of world has, for the run's record."""
     image: str | None

@@ -63,7 +63,7 @@ class Contender:
     def __init__(self, context: ClientContext, recipe: Any, line: Line | None) -> None:
         self.context = context
         self.recipe = recipe
-        self.line = line
+        self.line = line if context.servers is None else None
 
     # Calls of the recipe; subclasses replace them where the recipe names them otherwise.
 

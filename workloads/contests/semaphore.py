@@ -29,7 +29,7 @@ class SemaphoreWorkload(ContentionWorkload):
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One recipe object."""
-        semaphore = recipe(context.kazoo, self.path, self.permits, name=context.name)
+        semaphore = recipe(context.reached, self.path, self.permits, name=context.name)
         return Contender(context, semaphore, recipe.line(self.path))
 
     def longest_hold(self, client: Client) -> float:  # noqa: ARG002 - always the same

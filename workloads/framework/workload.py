@@ -29,6 +29,7 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.other_systems import OtherSystemEntry
 from rumpus.recipes.promises import Promises
+from rumpus.recipes.servers import SERVICES
 from rumpus.workloads.framework.checks import Need, is_own
 from rumpus.workloads.framework.judgement import findings
 from rumpus.workloads.framework.open_client import OpenClient
@@ -248,20 +249,25 @@ class Workload(ABC):
         return {name: bound.shapes() for name, bound in self.operations.items()}
 
     @classmethod
-    def recipe_of(cls, name: str, promised: Sequence[str] = ()) -> type[Recipe]:
+    def recipe_of(
+        cls, name: str, promised: Sequence[str] = (), *, services: bool = False
+    ) -> type[Recipe]:
         """The recipe of this name: one of the catalogue, or ``package.module:Name``.
 
         Args:
             name: the name.
             promised: names of what it promises, where its author does not say; of those of the
                 catalogue it is known.
+            services: whether it lives on servers of the user's, in place of ZooKeeper's.
 
         Raises:
             NotFound: there is none, or it has not what the family needs.
             MissingLibrary: it is for other servers, and the library for these is not installed.
-            ValueError: a promise is unknown.
+            ValueError: a promise is unknown, or the recipe cannot live on services.
         """
         found = cls._found(name)
+        if services:
+            return cls._on_services(name, found, promised)
         if cls._is_entered(name):
             if not promised:
                 kind: type[Recipe] = found
@@ -272,6 +278,27 @@ class Workload(ABC):
                 found, name, cls._usual_promises(), promised, cls._kinds()
             )
         return cls._promising(name, found, promises)
+
+    @classmethod
+    def _on_services(cls, name: str, found: Any, promised: Sequence[str]) -> type[Recipe]:
+        """The class of a recipe that lives on services; errors as of ``recipe_of``."""
+        if cls._is_entered(name):
+            raise ValueError(
+                f"--service is for recipes of your own (package.module:Name); {name} knows its "
+                "servers"
+            )
+        if not cls.adapter.lives_on_services:
+            raise ValueError(
+                f"a recipe of {cls.name} cannot live on services (--service): locks, semaphores, "
+                "read-write locks and elections can"
+            )
+        promises = cls.adapter.promises_of(
+            found, name, cls._usual_promises(), promised, cls._kinds(), services=True
+        )
+        kind: Any = cls.adapter.promising(found, promises)
+        kind.system = SERVICES
+        made: type[Recipe] = kind
+        return made
 
     @classmethod
     def _is_entered(cls, name: str) -> bool:

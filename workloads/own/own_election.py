@@ -19,6 +19,7 @@ from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Prom
 from rumpus.recipes.requests.session import Session
 from rumpus.workloads.own.own_lock import OwnLock
 from rumpus.workloads.own.own_recipe import has, method
+from rumpus.workloads.own.own_sessions import NoSession
 
 END_S: Final = 5.0
 """How many seconds ``run`` may take to return once its function has, or it was cancelled."""
@@ -27,10 +28,10 @@ END_S: Final = 5.0
 class Term:
     """One call of ``run``: candidacy, lead, end."""
 
-    def __init__(self, own: Any, answered: Callable[[], Session]) -> None:
+    def __init__(self, own: Any, answered: Callable[[], Session | NoSession]) -> None:
         self._own = own
         self._answered = answered
-        self.answer: Session | None = None
+        self.answer: Session | NoSession | None = None
         """The session in which the function was called; None while it has not been."""
         self._decided = threading.Event()
         self._over = threading.Event()
@@ -97,10 +98,17 @@ class OwnElection(OwnLock):
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:
         """As for locks; and whether leaders are observed."""
-        notes = super().derived(factory, promises)
-        if not _observable(factory):
-            notes.append("It has not both `acknowledge` and `leader`: nobody observes who leads.")
-        return notes
+        return [*super().derived(factory, promises), *_unobserved(factory)]
+
+    @classmethod
+    def unseen_on_services(cls, factory: Any) -> frozenset[str]:
+        """As of locks; and what of observers takes ZooKeeper's logs."""
+        return super().unseen_on_services(factory) | {"false-observation", "lost-acknowledgement"}
+
+    @classmethod
+    def derived_on_services(cls, factory: Any, promises: Promises) -> list[str]:
+        """The same."""
+        return [*super().derived_on_services(factory, promises), *_unobserved(factory)]
 
     @classmethod
     def attributes_of(cls, factory: Any) -> dict[str, Any]:
@@ -141,7 +149,7 @@ class OwnElection(OwnLock):
         self._end_term(END_S)
         return False
 
-    def answered(self) -> Session:
+    def answered(self) -> Session | NoSession:
         """As of locks; if it runs a function, the session in which that was called."""
         term = self._term
         return super().answered() if term is None or term.answer is None else term.answer
@@ -166,6 +174,12 @@ class OwnElection(OwnLock):
             self._term = None
             raise
         self._term = None
+
+
+def _unobserved(factory: Any) -> list[str]:
+    if _observable(factory):
+        return []
+    return ["It has not both `acknowledge` and `leader`: nobody observes who leads."]
 
 
 def _observable(factory: Any) -> bool:

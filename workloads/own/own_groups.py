@@ -128,6 +128,7 @@ class OwnPartitioner(OwnLock):
     """
 
     usual = None
+    lives_on_services = False
     ways = (
         (
             method("acquire(timeout) -> bool"),

@@ -15,6 +15,11 @@ What is read of the object, and what is done where it lacks it:
 - ``token``: a number that grows from grant to grant. Without it there are no tokens.
 - ``node``: the path of its own znode, or its last part. Without it the order of grants is judged
   by the ephemeral child of the lock's path that belongs to the client's session.
+- ``remaining``: a method, for how many more seconds the client may believe that it holds (0 or
+  less: it does not), unless that is renewed; in place of ``held``.
+
+Of an object that lives on services (``--service``), ``held`` is asked every 20 ms while the client
+believes; without it the belief lasts from the grant to the release. A grant has no session.
 """
 
 from collections.abc import Sequence
@@ -26,6 +31,7 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.requests.session import Session
 from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has, method
+from rumpus.workloads.own.own_sessions import NoSession
 from rumpus.workloads.own.tolerant_calls import (
     TIMEOUTS,
     attribute,
@@ -41,6 +47,7 @@ REQUEST_PATIENCE_S = 2.0
 class OwnLock(OwnRecipe):
     """See the module."""
 
+    lives_on_services = True
     usual: ClassVar[Promises | None] = Promises(prevents=EXCLUSION | LIVENESS)
     ways: ClassVar[Sequence[Sequence[Method]]] = (
         (method("acquire(timeout) -> bool"), method("release()")),
@@ -51,7 +58,7 @@ class OwnLock(OwnRecipe):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._answer: Session | None = None
+        self._answer: Session | NoSession | None = None
         self.node: str | None = None
 
     @classmethod
@@ -67,6 +74,19 @@ class OwnLock(OwnRecipe):
             notes.append(
                 "It has no `line`: who owned it (double-grant) is read from the servers' logs by "
                 "the znodes that its grants make."
+            )
+        if promises.tokens and not has(factory, "token"):
+            notes.append("It has no `token`, so no tokens are judged.")
+        return notes
+
+    @classmethod
+    def derived_on_services(cls, factory: Any, promises: Promises) -> list[str]:
+        """How the belief is told, besides."""
+        notes = super().derived_on_services(factory, promises)
+        if not has(factory, *cls.belief_names, "remaining"):
+            notes.append(
+                f"It has neither `{cls.belief_names[0]}` nor `remaining`: its client is taken to "
+                "believe that it holds from the grant to the release."
             )
         if promises.tokens and not has(factory, "token"):
             notes.append("It has no `token`, so no tokens are judged.")
@@ -109,7 +129,7 @@ class OwnLock(OwnRecipe):
                 return False
         except TIMEOUTS:
             return False
-        except KazooException as error:
+        except self.unknowns as error:
             raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
         former, self._answer = self._answer, self.answered()
         if former is not None and former is not self._answer:
@@ -117,15 +137,7 @@ class OwnLock(OwnRecipe):
         self.node = self._own_node()
         return True
 
-    def answered(self) -> Session:
-        """The session in which the object has just said yes.
-
-        It may have gone through several before it did. What its client was told of these came
-        before the answer, so it takes nothing back.
-        """
-        return Session(self.answering())
-
-    def _forget(self) -> Session | None:
+    def _forget(self) -> Session | NoSession | None:
         """Listen no longer to the session of the latest grant, and return it."""
         answer, self._answer = self._answer, None
         if answer is not None:
@@ -143,7 +155,7 @@ class OwnLock(OwnRecipe):
         lost = answer is not None and answer.lost
         try:
             self.leave_own()
-        except (KazooException, *TIMEOUTS) as error:
+        except (*self.unknowns, *TIMEOUTS) as error:
             raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
         except LockUnknown:
             raise
@@ -153,6 +165,16 @@ class OwnLock(OwnRecipe):
             raise NotHeld(f"{self.path}: {type(error).__name__} {error}") from error
         if lost:
             raise NotHeld(f"{self.path}: the session that held it has ended")
+
+    def close(self) -> None:
+        """End what an object that lives on services has going on, if it has a ``close``."""
+        if self._made is not None and callable(end := getattr(self._made, "close", None)):
+            end()
+
+    def left(self) -> list[str]:
+        """What is left of contenders on services: what the object's ``left()`` says, if any."""
+        told = getattr(self.own, "left", None)
+        return [str(each) for each in told()] if callable(told) else []
 
     @property
     def session(self) -> int | None:
@@ -182,6 +204,8 @@ class OwnLock(OwnRecipe):
 
     def _own_node(self) -> str | None:
         """The znode with which it was granted, where it is needed; None if it cannot be told."""
+        if self.services is not None:
+            return None
         told = getattr(self.subject, "node", None)
         if isinstance(told, str) and told:
             return told if told.startswith("/") else f"{self.path}/{told}"
@@ -209,7 +233,15 @@ class OwnSemaphore(OwnLock):
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:
         """As for locks; and whether it is told how many permits there are."""
-        notes = super().derived(factory, promises)
-        if place_of(factory, cls.further[0], 2) is None:
-            notes.append("It takes no number of permits: it is taken to give 2.")
-        return notes
+        return [*super().derived(factory, promises), *cls._untold(factory)]
+
+    @classmethod
+    def derived_on_services(cls, factory: Any, promises: Promises) -> list[str]:
+        """The same."""
+        return [*super().derived_on_services(factory, promises), *cls._untold(factory)]
+
+    @classmethod
+    def _untold(cls, factory: Any) -> list[str]:
+        if place_of(factory, cls.further[0], 2) is not None:
+            return []
+        return ["It takes no number of permits: it is taken to give 2."]

@@ -8,6 +8,11 @@ promises' ``notes`` say which. Attributes of the class that are read:
 
 - ``promises``: what it promises, a ``Promises`` or a collection of names (``promise_names``);
 - ``line``: a static or class method, path -> ``Line``: which znodes its contenders have.
+
+A recipe that lives on services (``--service``) gets None in place of the kazoo client, and
+``services``, name -> ``host:port`` of this client's links. It is read besides:
+
+- ``outcome_unknown``: exceptions, besides ``OSError``, that leave an outcome unknown.
 """
 
 import inspect
@@ -23,12 +28,15 @@ from kazoo.exceptions import KazooException
 from rumpus.checker.nearest_name import nearest
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
-from rumpus.workloads.own.own_sessions import askers
+from rumpus.recipes.requests.session import Session
+from rumpus.recipes.servers import ZOOKEEPER, Servers
+from rumpus.workloads.own.own_sessions import NoSession, askers
 from rumpus.workloads.own.promise_names import with_names
 from rumpus.workloads.own.references import NotFound
 from rumpus.workloads.own.tolerant_calls import (
     HOSTS,
     NAMES,
+    SERVICES,
     TIMEOUTS,
     accepted,
     place_of,
@@ -43,6 +51,16 @@ ONLY_IF_PROMISED: Final = frozenset(
 )  # fmt: skip
 """What is not judged unless its author promises it: plain code on kazoo has no timeouts that hold
 while no server answers, no tokens, and no order, and learns late of the end of its session."""
+
+
+NOT_ON_SERVICES: Final = frozenset(
+    {
+        "double-grant", "herd", "refused-reentry", "stale-belief", "unaware-holder",
+        "unbelieving-holder", "unfair-grant",
+    }
+)  # fmt: skip
+"""What cannot be judged where the servers are the user's: it takes ZooKeeper's logs, sessions or
+znodes."""
 
 
 class Method(NamedTuple):
@@ -72,6 +90,8 @@ class OwnRecipe:
             methods of one way will do.
         further: for each argument after client and path: the names that it may have.
         answers: exceptions by which a request is refused for certain; they are not translated.
+        lives_on_services: whether a recipe of the family may live on services.
+        system: what its servers are (``recipes.servers``).
     """
 
     factory: ClassVar[Callable[..., Any]]
@@ -80,14 +100,19 @@ class OwnRecipe:
     ways: ClassVar[Sequence[Sequence[Method]]] = ()
     further: ClassVar[Sequence[Sequence[str]]] = ()
     answers: ClassVar[tuple[type[Exception], ...]] = ()
+    lives_on_services: ClassVar[bool] = False
+    system: ClassVar[str] = ZOOKEEPER
 
-    def __init__(self, client: KazooClient, path: str, *more: Any, **options: Any) -> None:
-        self.client = client
+    def __init__(
+        self, client: KazooClient | Servers, path: str, *more: Any, **options: Any
+    ) -> None:
+        self.services = client.services if isinstance(client, Servers) else None
+        self.client: Any = client if self.services is None else None
         self.path = path
         self._more = more
         self._options = options
         self._made: Any = None
-        self._askers = askers()
+        self._askers = askers() if self.services is None else None
         self._began = 0
         self._idle: list[Any] = []
 
@@ -106,8 +131,7 @@ class OwnRecipe:
         """
         factory = type(self).factory
         values = [self.client, self.path]
-        addresses = ",".join(f"{host}:{port}" for host, port in self.client.hosts)
-        given = {HOSTS: addresses, **self._options, **options}
+        given = {**self._addresses(), **self._options, **options}
         by_name = accepted(factory, given)
         name = given.get("name")
         if name is not None and not set(NAMES) & by_name.keys():
@@ -124,13 +148,36 @@ class OwnRecipe:
             raise TypeError(f"it is a {type(made).__name__}, which lacks {missing}")
         return made
 
+    def _addresses(self) -> dict[str, Any]:
+        """Where the servers are, by the name of the parameter that takes it."""
+        if self.services is not None:
+            return {SERVICES: dict(self.services)}
+        return {HOSTS: ",".join(f"{host}:{port}" for host, port in self.client.hosts)}
+
+    @property
+    def unknowns(self) -> tuple[type[BaseException], ...]:
+        """Exceptions that leave the outcome of a call unknown: of the library that it speaks by."""
+        if self.services is None:
+            return (KazooException,)
+        told = (type(self).factory, self._made)
+        return (OSError, *(error for each in told for error in _declared_unknown(each)))
+
     def begin_asking(self) -> None:
         """A call of the object begins that may be granted something."""
-        self._began = self._askers.now
+        self._began = 0 if self._askers is None else self._askers.now
 
     def answering(self) -> KazooClient:
         """The client in whose session the call was answered, see ``own_sessions``."""
+        assert self._askers is not None, "services have no sessions"
         return self._askers.answering(self.client, self._began)
+
+    def answered(self) -> Session | NoSession:
+        """The session in which the object has just said yes; of services a stand-in.
+
+        It may have gone through several before it did. What its client was told of these came
+        before the answer, so it takes nothing back.
+        """
+        return NoSession() if self.services is not None else Session(self.answering())
 
     @contextmanager
     def lent(self) -> Iterator[Any]:
@@ -156,12 +203,11 @@ class OwnRecipe:
             value = getattr(self.own, name)
         except self.answers:
             raise
-        except (KazooException, *TIMEOUTS) as error:
+        except (*self.unknowns, *TIMEOUTS) as error:
             raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
         return self.translated(value) if callable(value) else value
 
-    @classmethod
-    def translated(cls, method: Callable[..., Any]) -> Callable[..., Any]:
+    def translated(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """A method of the user's object, whose errors of kazoo are ``OutcomeUnknown``.
 
         It is called without the options that it does not take.
@@ -170,15 +216,14 @@ class OwnRecipe:
         def call(*arguments: Any, **options: Any) -> Any:
             try:
                 return method(*arguments, **accepted(method, options))
-            except cls.answers:
+            except self.answers:
                 raise
-            except (KazooException, *TIMEOUTS) as error:
+            except (*self.unknowns, *TIMEOUTS) as error:
                 raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
 
         return call
 
-    @classmethod
-    def waited(cls, method: Callable[..., Any], call: Callable[[], Any]) -> bool:
+    def waited(self, method: Callable[..., Any], call: Callable[[], Any]) -> bool:
         """Whether a wait succeeded: by its answer, or by an exception for timeouts.
 
         Raises:
@@ -188,7 +233,7 @@ class OwnRecipe:
             return succeeded(method, call())
         except TIMEOUTS:
             return False
-        except KazooException as error:
+        except self.unknowns as error:
             raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
 
     @classmethod
@@ -222,6 +267,8 @@ class OwnRecipe:
         usual: Promises,
         promised: Sequence[str] = (),
         kinds: Collection[str] = frozenset(),
+        *,
+        services: bool = False,
     ) -> Promises:
         """What is judged of a recipe that a user's class or function makes.
 
@@ -231,6 +278,7 @@ class OwnRecipe:
             usual: what all of the family's own recipes promise.
             promised: names of further promises.
             kinds: the kinds of anomaly that there are besides those of rumpus.
+            services: whether it lives on services.
 
         Raises:
             NotFound: it cannot be called, or lacks a method that the family needs.
@@ -248,8 +296,12 @@ class OwnRecipe:
                 f"{reference} lacks {missing}: write a class of a few lines that has it and calls "
                 "yours, and name that one (docs/how-to/own-recipes.md)"
             )
-        promises = cls._promised(factory, usual, promised, kinds)
-        derived = cls.derived(factory, promises)
+        promises = cls._promised(factory, usual, promised, kinds, services=services)
+        derived = (
+            cls.derived_on_services(factory, promises)
+            if services
+            else cls.derived(factory, promises)
+        )
         return replace(promises, notes=" ".join([promises.notes, *derived]).strip())
 
     @classmethod
@@ -267,15 +319,24 @@ class OwnRecipe:
 
     @classmethod
     def _promised(
-        cls, factory: Any, usual: Promises, promised: Sequence[str], kinds: Collection[str]
+        cls,
+        factory: Any,
+        usual: Promises,
+        promised: Sequence[str],
+        kinds: Collection[str],
+        *,
+        services: bool,
     ) -> Promises:
         declared: Promises | str | Collection[str] | None = getattr(factory, "promises", None)
+        away = cls.unseen_on_services(factory) if services else frozenset()
         if isinstance(declared, Promises):
-            return with_names(declared, promised, kinds)
+            promises = with_names(declared, promised, kinds)
+            return replace(promises, prevents=promises.prevents - away)
         names = declared.split(",") if isinstance(declared, str) else list(declared or ())
         base = cls.usual_of(factory) or Promises(prevents=usual.prevents - ONLY_IF_PROMISED)
         promises = with_names(base, ["unexpected-error", *names, *promised], kinds)
-        promises = replace(promises, prevents=promises.prevents - cls.unseen(factory, promises))
+        away |= cls.unseen(factory, promises)
+        promises = replace(promises, prevents=promises.prevents - away)
         said = ", ".join([*names, *promised])
         what = f"It promises {said}." if said else "It does not say what it promises."
         notes = f"{what} Judged: {', '.join(sorted(promises.prevents))}."
@@ -297,6 +358,18 @@ class OwnRecipe:
         return []
 
     @classmethod
+    def unseen_on_services(cls, factory: Any) -> frozenset[str]:
+        """Anomalies that nobody could see where it lives on services."""
+        return NOT_ON_SERVICES if has(factory, "left") else NOT_ON_SERVICES | {"orphan-node"}
+
+    @classmethod
+    def derived_on_services(cls, factory: Any, promises: Promises) -> list[str]:  # noqa: ARG003
+        """What is derived where it lives on services, or left out, in sentences."""
+        unseen = ", ".join(sorted(cls.unseen_on_services(factory)))
+        how = "by what its clients believe and do, never by a session or a server's log"
+        return [f"It lives on services (--service): it is judged {how}. Not judged: {unseen}."]
+
+    @classmethod
     def missing(cls, kind: Any) -> str:
         """What a class, or an object, lacks and the family needs, in words; empty if nothing."""
         if hasattr(kind, "__getattr__"):  # it may have anything
@@ -314,6 +387,12 @@ class OwnRecipe:
     def attributes_of(cls, factory: Any) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
         """Class attributes that the workload reads, taken from the user's class or derived."""
         return {}
+
+
+def _declared_unknown(thing: Any) -> tuple[type[BaseException], ...]:
+    """What a class, a function or an object declares as ``outcome_unknown``."""
+    told = getattr(thing, "outcome_unknown", ())
+    return tuple(told) if isinstance(told, tuple | list) else (told,)
 
 
 def has(factory: Any, *names: str) -> bool:

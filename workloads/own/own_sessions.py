@@ -53,6 +53,16 @@ class Askers:
         return given
 
 
+class NoSession:
+    """Stands for the session of a grant where there are none: it never ends by itself."""
+
+    begun_in: int | None = None
+    lost: bool = False
+
+    def close(self) -> None:
+        """There is nothing to listen to."""
+
+
 def _makes_ephemeral(request: Any) -> bool:
     if type(request).__name__ not in _CREATES:
         return False

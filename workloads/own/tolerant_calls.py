@@ -19,6 +19,9 @@ NAMES: Final = ("name", "identifier")
 HOSTS: Final = "hosts"
 """The parameter that takes the servers' addresses, as kazoo's clients take them."""
 
+SERVICES: Final = "services"
+"""The parameter that takes the addresses of services, by their names."""
+
 
 def parameters_of(function: Callable[..., Any]) -> Parameters:
     """A function's parameters by name; none if it does not tell (some builtins).
@@ -98,7 +101,7 @@ def place_of(function: Callable[..., Any], names: Sequence[str], position: int) 
         for each in parameters_of(function).values()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
-    if len(positional) > position and positional[position].name not in (*NAMES, HOSTS):
+    if len(positional) > position and positional[position].name not in (*NAMES, HOSTS, SERVICES):
         return position
     return None
 

@@ -3,12 +3,14 @@
 import queue
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from rumpus.harness.clients.client_body import ClientBody, Outcome
 from rumpus.harness.clients.home import MemoryHome
 from rumpus.harness.clients.messages import Open, Perform, Record
+from rumpus.recipes.servers import Servers
 
 
 class Holder:
@@ -34,7 +36,7 @@ class Holder:
 class Body:
     """A client's body in a thread of the test's, and what it reports."""
 
-    def __init__(self, in_thread):
+    def __init__(self, in_thread, servers=None):
         self.holder = Holder()
         self.commands = queue.SimpleQueue()
         self.records = []
@@ -49,6 +51,7 @@ class Body:
             home=MemoryHome(),
             host="127.0.0.1",
             stack=lambda: None,
+            servers=servers,
         )
         in_thread(body.run)
         self.commands.put(Open(0))
@@ -66,20 +69,31 @@ def in_seconds(seconds):
     return time.monotonic() + seconds
 
 
-@pytest.fixture
-def body():
+@contextmanager
+def running(servers=None):
     threads = []
 
     def in_thread(target):
-
         threads.append(threading.Thread(target=target, daemon=True))
         threads[-1].start()
 
-    running = Body(in_thread)
-    yield running
-    running.commands.put(None)
+    body = Body(in_thread, servers)
+    yield body
+    body.commands.put(None)
     threads[0].join(10)
     assert not threads[0].is_alive()
+
+
+@pytest.fixture
+def body():
+    with running() as one:
+        yield one
+
+
+@pytest.fixture
+def body_on_services():
+    with running(Servers({"n1:locks": ("127.0.0.1", 1)})) as one:
+        yield one
 
 
 def test_a_grant_that_ends_by_itself_says_when(body, eventually):
@@ -117,3 +131,20 @@ def test_after_the_release_nobody_looks_any_more(body, eventually):
     before = len(body.of("believes"))
     time.sleep(0.15)
     assert len(body.of("believes")) == before
+
+
+def test_a_client_without_kazoo_is_asked_again_and_again(body_on_services, eventually):
+    body = body_on_services
+    body.run("acquire", True)
+    (granted,) = eventually(lambda: body.of("acquire"))
+    assert granted.value == {}
+    time.sleep(0.1)
+    assert body.of("doubts") == []
+    ended = time.monotonic_ns()
+    body.holder.belief = False
+    (doubted,) = eventually(lambda: body.of("doubts"))
+    # Since the last look that said yes, not when somebody looked again.
+    assert granted.time < doubted.value["since"] <= ended + 50_000_000
+    assert doubted.value["since"] < doubted.time
+    body.holder.belief = True
+    eventually(lambda: body.of("believes"))

@@ -1,0 +1,5 @@
+CREATE TABLE IF NOT EXISTS leases (
+    key bigint PRIMARY KEY,
+    token bigint NOT NULL,
+    ends timestamptz NOT NULL
+);

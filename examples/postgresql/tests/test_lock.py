@@ -1,0 +1,6 @@
+from ledger.lock import BookLock
+
+
+def test_one_worker_closes_the_books(rumpus, postgresql):
+    trial = {"service": {"postgresql": postgresql}, "seeds": 3, "time_limit": 20}
+    rumpus.run("lock", recipe=BookLock, **trial).assert_valid()
