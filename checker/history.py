@@ -25,8 +25,8 @@ nemesis   ``invoke``/``info`` pairs around each action. ``f`` is ``start`` or ``
 session   ``f`` is ``connected``, ``suspended``, ``lost``, ``closed``, ``believes``,
           ``doubts``, ``paused``, ``resumed``, ``started`` or ``exited``; ``value`` has
           ``client``, ``process`` and, where there is one, ``session`` (a hex string), ``at``
-          (the recipe's line), ``code`` (what is written there) and ``until`` (the end of a
-          belief)
+          (the recipe's line), ``code`` (what is written there), ``until`` (the end of a
+          belief) and ``since`` (the last look that said yes, before ``doubts``)
 witness   ``f`` is ``act``: an action on the protected resource, in the order in which the
           resource saw them; ``value`` has ``client``, ``process``, ``token``, ``order``,
           ``accepted``

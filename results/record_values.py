@@ -27,6 +27,8 @@ class _SessionEvent(_OfClient):
     process: _Process | None = None
     session: str | None = None
     at: str | None = None
+    until: _Time | msgspec.UnsetType = msgspec.UNSET
+    since: _Time | msgspec.UnsetType = msgspec.UNSET
 
 
 class _End(msgspec.Struct):

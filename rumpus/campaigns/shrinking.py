@@ -202,7 +202,7 @@ def _fewer_clients(task: TrialTask) -> Iterator[TrialTask]:
 
 def _fewer_servers(task: TrialTask) -> Iterator[TrialTask]:
     for nodes in (1, 3, 5):
-        if nodes < task.settings.nodes:
+        if nodes < task.settings.nodes and not task.settings.service:
             yield _with(task, nodes=nodes)
 
 

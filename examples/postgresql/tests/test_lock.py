@@ -1,6 +1,7 @@
+import pytest
 from ledger.lock import BookLock
 
 
+@pytest.mark.rumpus(seeds=3, time_limit=30, nemesis_interval=5)
 def test_one_worker_closes_the_books(rumpus, postgresql):
-    trial = {"service": {"postgresql": postgresql}, "seeds": 3, "time_limit": 20}
-    rumpus.run("lock", recipe=BookLock, **trial).assert_valid()
+    rumpus.run("lock", recipe=BookLock, service={"postgresql": postgresql}).assert_valid()

@@ -35,15 +35,19 @@ CUT_OFF = {
     "version": 1,
     "entries": [
         {
-            "at": 1,
+            "at": at,
             "kind": "client-partition",
             "targets": {"role": "holder"},
-            "duration": 2,
+            "duration": 0.4,
             "options": {"how": "half-open", "nodes": ["n1"]},
         }
+        for at in (0.5, 1.5, 2.5, 3.5)
     ],
 }
-"""The service hears that the holder's connection has ended; the holder hears nothing."""
+"""The service hears that the holder's connection has ended; the holder hears nothing.
+
+Several times: one that is just about to release is not seen to believe any more.
+"""
 
 
 @pytest.mark.parametrize(
