@@ -206,5 +206,5 @@ def _print(row: dict[str, Any], told: Replay | None, console: Console, *, alone:
     if alone and told is not None:
         for line in told.lines[1:]:
             console.print(Text(line), soft_wrap=True)
-        if told.reproduced is True and not told.same:
+        if told.reproduced is True and not told.same and told.case.digest is not None:
             console.print(Text("not the same run as the case's: the program or kazoo has changed"))
