@@ -208,10 +208,11 @@ class Trials:
             for name in OPTIONS
             if (value := self._config.getoption(f"--rumpus-{name}")) is not None
         }
+        options = {**self._marked, **options}
         if options.get("service"):
             given.pop("ensemble", None)  # the services are the servers
         with _watched(self._config, str(getattr(workload, "name", workload))):
-            result = run(workload, recipe, **{**self._marked, **options, **given})
+            result = run(workload, recipe, **{**options, **given})
         self._properties += [
             ("rumpus_outcome", result.outcome),
             ("rumpus_seed", result.seed),

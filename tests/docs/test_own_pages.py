@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 from kazoo.client import KazooClient
 
@@ -75,6 +76,7 @@ class ForgetfulShelf(Shelf):
 def test_the_parts_of_a_recipe_are_what_they_are_to_be():
     given = (Mutex, Service, Shelf, ForgetfulShelf)
     names = {"rumpus": rumpus, **{each.__name__: each for each in given}}
+    names["psycopg"] = SimpleNamespace(Error=RuntimeError)
     for part in blocks("own-recipes.md")[2:]:
         exec(compile(part, "the page", "exec"), names)
     assert names["MyLock"].line("/a") == rumpus.Line("sequential", "/a/queue", mark="lock-")
@@ -92,6 +94,8 @@ def test_the_parts_of_a_recipe_are_what_they_are_to_be():
         assert names["MyService"](client, "/service", zk.hosts).service.root == "/service"
         client.stop()
         client.close()
+    books = names["BookLock"](None, "/books", {"postgresql": "127.0.0.1:4321"})
+    assert (books.host, books.port, books.outcome_unknown) == ("127.0.0.1", "4321", RuntimeError)
 
 
 def test_the_script_of_a_load_runs(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {
     "explanation/simulation.md": ("test_simulation_page.py", 1),
     "how-to/own-faults.md": ("test_configuration_page.py", 1),
-    "how-to/own-recipes.md": ("test_own_pages.py", 7),
+    "how-to/own-recipes.md": ("test_own_pages.py", 8),
     "how-to/own-workloads.md": ("test_own_pages.py", 3),
     "how-to/testing-applications.md": ("test_testing_applications_page.py", 2),
     "reference/models.md": ("test_models_page.py", 1),

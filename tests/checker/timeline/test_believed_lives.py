@@ -1,5 +1,6 @@
 """Where nobody sees the servers, a hold lives as long as its client believes in it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +8,7 @@ from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.recipes.promises import EXCLUSION, Promises
+from rumpus.results.record_values import check_records
 from tests.checker.recorded import MS, Recorded
 
 
@@ -97,3 +99,11 @@ def test_it_is_broken_exactly_where_beliefs_of_two_clients_overlap(drawn):
     result = check_exclusion(timeline(events.end(2000)))
     assert set(kinds(result)) == ({"split-brain"} if overlap else set())
     assert result.unknown == []
+
+
+@pytest.mark.parametrize("field", ["since", "until"])
+@pytest.mark.parametrize("value", ["soon", None, 1 << 70])
+def test_a_belief_that_ends_at_no_time_is_refused(field, value):
+    recorded = Recorded().acquire(1, 2, 0).session(3, 0, "doubts", **{field: value})
+    with pytest.raises(ValueError, match=f"value.{field}"):
+        check_records(recorded.end(50).history())

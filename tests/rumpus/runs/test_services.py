@@ -203,7 +203,9 @@ def run(recipe, directory):
     return json.loads(result.stdout), kept
 
 
-def test_a_holder_that_does_not_look_is_found_and_one_that_counts_its_lease_is_not(tmp_path):
+def test_a_holder_that_does_not_look_is_found_and_one_that_counts_its_lease_is_not(
+    tmp_path, rumpus
+):
     places = [tmp_path / "connected", tmp_path / "leased"]
     for place in places:
         place.mkdir()
@@ -213,6 +215,10 @@ def test_a_holder_that_does_not_look_is_found_and_one_that_counts_its_lease_is_n
     assert answer["outcome"] == "violation"
     assert {each["kind"] for each in answer["anomalies"] if each["promised"]} == {"split-brain"}
     assert answer["blamed"] == "recipe"
+    checked = rumpus("check", str(kept), "--trust", "--json")
+    assert checked.code == 1
+    again = json.loads(checked.out)
+    assert (again["outcome"], again["reasons"]) == (answer["outcome"], answer["reasons"])
     record = json.loads((kept / "test.json").read_text())
     assert (record["ensemble"], record["options"]["system"]) == ("services", "services")
     assert "kazoo" not in record["versions"]
