@@ -299,7 +299,8 @@ class ClientBody:
             if granted:
                 self._belief = True
                 self._believed_at = returned
-                self._belief_end = self._end_of(workload.believes(), returned)
+                looked = None if self._servers is None else returned
+                self._belief_end = self._end_of(workload.believes(), looked)
                 # Without a kazoo client nobody says that the connection is in doubt.
                 self._polled = self._belief_end is not None or self._servers is not None
                 if self._belief_end is not None:
@@ -352,7 +353,7 @@ class ClientBody:
         with self._belief_lock:
             workload = self._workload
             if workload is not None:
-                looked = self._clock()  # before: the process may be frozen in between
+                looked = None if self._servers is None else self._clock()
                 belief = workload.believes()
                 believes = belief is not False
                 end = self._end_of(belief, looked)
@@ -362,7 +363,7 @@ class ClientBody:
                         self._session_record("believes", **({} if end is None else {"until": end}))
                     else:
                         self._session_record("doubts", **self._last_yes())
-                if believes:
+                if believes and looked is not None:
                     self._believed_at = looked
             self._watch_or_rest()
 
@@ -370,15 +371,16 @@ class ClientBody:
         """When the client last said that it holds, if nobody tells it when that ends."""
         return {} if self._servers is None else {"since": self._believed_at}
 
-    @staticmethod
-    def _end_of(belief: bool | float, looked: int) -> int | None:
+    def _end_of(self, belief: bool | float, looked: int | None) -> int | None:
         """When a belief ends by itself, on the run's clock; None: it does not.
 
         Args:
             belief: the answer.
-            looked: when it was asked for.
+            looked: when it was asked for, as the process may have been frozen since; None: now.
         """
-        return None if isinstance(belief, bool) else looked + round(belief * 1e9)
+        if isinstance(belief, bool):
+            return None
+        return (self._clock() if looked is None else looked) + round(belief * 1e9)
 
     def _renewed(self, end: int | None) -> bool:
         known = self._belief_end
