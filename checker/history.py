@@ -26,7 +26,8 @@ session   ``f`` is ``connected``, ``suspended``, ``lost``, ``closed``, ``believe
           ``doubts``, ``paused``, ``resumed``, ``started`` or ``exited``; ``value`` has
           ``client``, ``process`` and, where there is one, ``session`` (a hex string), ``at``
           (the recipe's line), ``code`` (what is written there), ``until`` (the end of a
-          belief) and ``since`` (the last look that said yes, before ``doubts``)
+          belief) and ``since`` (the last look that said yes, before ``doubts``; the
+          kill, before ``exited``)
 witness   ``f`` is ``act``: an action on the protected resource, in the order in which the
           resource saw them; ``value`` has ``client``, ``process``, ``token``, ``order``,
           ``accepted``

@@ -263,7 +263,8 @@ def _deaths(history: History) -> dict[int, list[int]]:
     """For each client, when its process was killed or declared itself dead, in order of time."""
     found: dict[int, list[int]] = {}
     for op in history.events("session", "exited"):
-        found.setdefault(op.value["client"], []).append(op.time)
+        killed: int = op.value.get("since", op.time)
+        found.setdefault(op.value["client"], []).append(killed)
     for operation, _ in history.answered("die"):
         found.setdefault(history.caller(operation), []).append(operation.invoke.time)
     return {client: sorted(times) for client, times in found.items()}

@@ -396,7 +396,10 @@ class Driver:
         killed_at = self._pool.killed_at(client)
         assert killed_at is not None
         process = self._interpreter.context.process_of(client)
-        exited = {"client": client, "process": process}
+        exited: dict[str, Any] = {"client": client, "process": process}
+        called = None if self._links.sessions else self._pool.kill_called(client)
+        if called is not None:  # its connections ended after that, and with them what it held
+            exited["since"] = called
         self._append(Op(time=killed_at, process="session", type="info", f="exited", value=exited))
         self._interpreter.suspend(client)
         self._news = True

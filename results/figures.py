@@ -32,7 +32,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "latency-p99": Figure("the main operation, 99th percentile", "ms", "lower"),
     "handover": Figure("from a release to the next grant, median", "ms", "lower"),
     "switching": Figure(
-        "from a holder's death, or the loss of its session, to the next grant, median",
+        "from a holder's death, or the loss of its grant, to the next one, median",
         "ms",
         "lower",
     ),

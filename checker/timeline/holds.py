@@ -5,7 +5,8 @@ A hold begins when ``acquire`` returns ok. The client believes that it holds unt
 ``doubts`` the moment the recipe says that it does not hold (because the session is suspended,
 for instance), and ``believes`` if it says again that it does. A paused process goes on believing.
 Where ``doubts`` says ``since`` when the recipe no longer said that it holds, the belief ended then:
-the client has no ZooKeeper connection whose end would have told it, and is asked now and then.
+the client has no ZooKeeper connection whose end would have told it, and is asked now and then. So
+with ``exited``: ``since`` says when the process was killed, not when that was seen.
 
 Some recipes compute until when their session is certain to live, and believe only until then.
 Their grant carries that time as ``until``, and each ``believes`` that renews it carries a new
@@ -204,7 +205,7 @@ class _Holds:
         if hold is None:
             return
         if op.f == "exited":
-            self._stop_believing(client, op, self._current.pop(client))
+            self._stop_believing(client, op, self._current.pop(client), op.value.get("since"))
         elif op.f == "doubts":
             self._stop_believing(client, op, hold, op.value.get("since"))
         elif op.f == "believes" and hold.release_called is None:

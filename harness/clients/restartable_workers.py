@@ -93,6 +93,10 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
         """When a process killed by ``kill`` was seen to be gone; None before that."""
         return self._workers[client].killed_at
 
+    def kill_called(self, client: int) -> int | None:  # noqa: ARG002 - for subclasses
+        """When ``kill`` was called on the process; None where that is not told."""
+        return None
+
     def killed(self, client: int) -> bool:
         """Whether ``kill`` was called on the process, whether it is gone already or not."""
         return self._workers[client].killed

@@ -35,6 +35,7 @@ class StreamWorker(ABC):
         self.paused = False
         self.killed = False
         self.killed_at: int | None = None
+        self.kill_called: int | None = None
         self.ready = threading.Event()
         self.forgotten = threading.Event()
 
@@ -109,6 +110,17 @@ class StreamWorkers(RestartableWorkers[WorkerKind]):
         worker.paused = True
         self._session_record(client, "paused", before)
         _wait_for(lambda: worker.state() != "running")
+
+    def kill(self, client: int) -> None:
+        """Kill a client's process, and note when that began."""
+        worker = self._workers[client]
+        if worker.kill_called is None:
+            worker.kill_called = self._clock()
+        super().kill(client)
+
+    def kill_called(self, client: int) -> int | None:
+        """When ``kill`` was called on the process; None if it was not."""
+        return self._workers[client].kill_called
 
     def resume(self, client: int) -> None:
         """Let it run again."""

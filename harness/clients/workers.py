@@ -90,6 +90,12 @@ class Workers(Clients, Protocol):
     def killed_at(self, client: int) -> int | None:
         """When a process killed by ``kill`` was seen to be gone; None before that."""
 
+    def kill_called(self, client: int) -> int | None:
+        """When ``kill`` was called on the process: it lived until then; None if it was not.
+
+        None in the simulation, too, where no time passes between this and ``killed_at``.
+        """
+
     def killed(self, client: int) -> bool:
         """Whether ``kill`` was called on the process, whether it is gone already or not."""
 

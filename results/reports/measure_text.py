@@ -11,7 +11,7 @@ from rumpus.results.wording import milliseconds
 AFTER: Final[Mapping[Cause, str]] = {
     "release": "a release",
     "death": "the holder's death",
-    "loss": "the holder's loss of its session",
+    "loss": "the holder's loss of its grant",
 }
 """What ended a hold, in words."""
 

@@ -27,6 +27,8 @@ SECOND = 1_000_000_000
 
 
 class NoLinks:
+    sessions = True
+
     def __init__(self):
         self.refused = []
 
@@ -214,6 +216,17 @@ def test_a_client_killed_while_idle_has_no_operation_to_end(scene):
         gen.phases(gen.on_nemesis(kill), gen.on_clients(Invocation("noop", process=1))),
     )
     assert told(history) == [(1, "invoke", "noop"), (1, "ok", "noop")]
+
+
+@pytest.mark.parametrize("sessions", [True, False])
+def test_where_nothing_outlives_a_connection_the_kill_itself_is_told(scene, sessions):
+    kill = gen.sequence(Invocation("kill", {"client": 0}), Invocation("restart", {"client": 0}))
+    lanes = scene()
+    lanes.links.sessions = sessions
+    history = lanes.run(gen.phases(gen.on_nemesis(kill), gen.on_clients(Invocation("noop"))))
+    (exited,) = history.events("session", "exited")
+    assert ("since" in exited.value) is not sessions
+    assert history.start < exited.value.get("since", exited.time) <= exited.time
 
 
 def test_a_paused_client_stands_still(scene):

@@ -56,6 +56,12 @@ def test_a_belief_ends_with_the_last_look_that_said_yes():
     assert kinds(check_exclusion(timeline(recorded.end(50)))) == []
 
 
+def test_a_belief_ends_when_the_process_is_killed_not_when_that_is_seen():
+    recorded = Recorded().acquire(1, 2, 0).acquire(3, 5, 1).session(6, 0, "exited", since=4 * MS)
+    recorded.release(40, 41, 1)
+    assert kinds(check_exclusion(timeline(recorded.end(50)))) == []
+
+
 def test_an_action_after_a_later_holder_has_acted_is_told():
     recorded = Recorded().acquire(1, 2, 0).session(30, 0, "doubts", since=4 * MS)
     recorded.acquire(3, 5, 1).act(6, 1).act(20, 0).release(40, 41, 1).release(42, 43, 0)
