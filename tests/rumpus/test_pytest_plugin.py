@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.pytest_plugin import _kazoo
 from tests.rumpus.campaigns.conftest import DEADLOCK
 from tests.sampling import one_in
 
@@ -247,3 +248,8 @@ def test_cases_are_tests(pytest_in, tmp_path):
     assert "unknown recipe 'none'" in done.stdout
     assert "https://example.org/7" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_a_trial_without_kazoo_has_no_property_of_it():
+    assert _kazoo({"kazoo": "2.10.0"}) == [("rumpus_kazoo", "2.10.0")]
+    assert _kazoo({"redis": "5.0"}) == []
