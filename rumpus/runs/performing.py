@@ -45,10 +45,10 @@ from rumpus.runs.applicability import fitted, refuse_elsewhere, refuse_rivals
 from rumpus.runs.client_library import find_kazoo
 from rumpus.runs.ensemble_choice import Choice, choose_ensemble, image_of_version
 from rumpus.runs.forks import Forks
+from rumpus.runs.real_world import ServicesWorld
 from rumpus.runs.run_options import TICK_MS
 from rumpus.runs.run_settings import OPTIONS, RunSettings, check
 from rumpus.runs.services import addresses
-from rumpus.runs.services_world import ServicesWorld
 from rumpus.runs.sim_world import SimWorld
 from rumpus.runs.swarm_settings import with_swarm
 from rumpus.runs.workload_run import workload_run

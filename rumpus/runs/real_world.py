@@ -1,7 +1,10 @@
-"""What runs on real servers have in common: clients that are processes, and real time."""
+"""Runs in real time, whose clients are processes: on servers of the user's, or in containers.
+
+Those in containers are in ``rumpus.runs.docker_world``, which needs what Docker needs.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +12,10 @@ from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import monotonic_and_wall, perform
-from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.harness.service_ensemble import ServiceEnsemble
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.nemesis.registry import prepare, require
+from rumpus.recipes.servers import ZOOKEEPER, Address
 from rumpus.results.record import ClockAnchor
 from rumpus.runs.world import RunOrder
 
@@ -66,3 +72,23 @@ class RealWorld:
 
     def _read_clocks(self) -> ClockAnchor:
         return ClockAnchor(**monotonic_and_wall(self._origin))
+
+
+class ServicesWorld(RealWorld):
+    """Where a run takes place whose recipe lives on services; see ``rumpus.runs.world.World``.
+
+    Args:
+        services: name -> host and port.
+        say: called with a line for every step.
+    """
+
+    kind = "services"
+
+    def __init__(self, services: Mapping[str, Address], say: Callable[[str], None]) -> None:
+        super().__init__(ServiceEnsemble(services), say)
+
+    def prepare(self, plan: FaultPlan) -> None:
+        """Refuse faults of servers, and services that accept no connections."""
+        require(plan.kinds, self._ensemble)
+        prepare(plan.entries, self._ensemble)
+        self._ensemble.start()
