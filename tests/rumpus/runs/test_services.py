@@ -225,7 +225,8 @@ def test_a_holder_that_does_not_look_is_found_and_one_that_counts_its_lease_is_n
     assert "zookeeper" not in record["versions"]
     answer, _ = sound
     assert answer["outcome"] == "valid", answer["reasons"]
-    assert answer["anomalies"] == []
+    # A busy host may delay an action until its lease is over: what no lock can prevent.
+    assert {each["kind"] for each in answer["anomalies"]} <= {"stale-action"}
 
 
 def test_the_stand_in_grants_to_one_connection_at_a_time():
