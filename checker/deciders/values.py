@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rumpus.checker.deciders.typed_values import TYPED, Items
+
 MISSING = -(2**63)
 """In a column of numbers: no value."""
 
@@ -87,13 +89,14 @@ class Values(Sequence[Any]):
 class ValuesBuilder:
     """Builds a column from lists of values, storing each distinct value once.
 
-    Values of different types are distinct: 1, 1.0 and true are three values.
+    Values of different types are distinct: 1, 1.0 and true are three values, and so are lists of
+    one of them (`checker.deciders.typed_values`).
     """
 
     def __init__(self) -> None:
         self._pieces: list[Ints] = []
         self._objects: list[Hashable] | None = None
-        self._known: dict[type, dict[Hashable, int]] = {}
+        self._known: dict[Hashable, int] = {}
 
     def extend(self, values: Sequence[Any]) -> None:
         """Append values.
@@ -145,7 +148,9 @@ class ValuesBuilder:
             if int in one:
                 for value in values:
                     _refuse_large(value)
-            numbers = self._numbers_of(next(iter(one)))
+            elif typed := TYPED.get(next(iter(one))):
+                values = [None if value is None else typed(value) for value in values]
+            numbers = self._known
             assert self._objects is not None
             new = [v for v in dict.fromkeys(values) if v is not None and v not in numbers]
             numbers.update(zip(new, range(len(self._objects), 1 << 62), strict=False))
@@ -164,13 +169,10 @@ class ValuesBuilder:
             return MISSING
         assert self._objects is not None
         frozen = freeze(value)
-        at = self._numbers_of(type(frozen)).setdefault(frozen, len(self._objects))
+        at = self._known.setdefault(frozen, len(self._objects))
         if at == len(self._objects):
             self._objects.append(frozen)
         return at
-
-    def _numbers_of(self, kind: type) -> dict[Hashable, int]:
-        return self._known.setdefault(kind, {})
 
 
 _PLAIN = {int, type(None)}
@@ -192,20 +194,29 @@ def _refuse_large(value: Any) -> None:
 
 
 def freeze(value: Any, depth: int = MAX_DEPTH) -> Hashable:
-    """A hashable copy: lists become tuples, objects sorted tuples of items, sets frozensets.
+    """A hashable copy that equals only values of its own type (`checker.deciders.typed_values`).
+
+    Lists become tuples, objects `Items`, sets frozensets. What is frozen already stays the same.
 
     Raises:
         WrongOperations: the value is nested more deeply than ``depth``, or has an integer of more
             than `MAX_BITS` bits.
     """
-    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+    kind = type(value)
+    if kind is str or kind is Items or value is None:
+        return value  # type: ignore[no-any-return] # hashable
+    if kind is int:
         _refuse_large(value)
-        hashable: Hashable = value
-        return hashable
+        return value  # type: ignore[no-any-return] # hashable
+    if kind in TYPED:
+        return TYPED[kind](value)
+    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        return value  # type: ignore[no-any-return] # hashable
     if not depth:
         raise WrongOperations(f"a value is nested more than {MAX_DEPTH} deep")
+    depth -= 1
     if isinstance(value, dict):
-        items = ((freeze(k, depth - 1), freeze(v, depth - 1)) for k, v in value.items())
-        return tuple(sorted(items, key=repr))
-    frozen = (freeze(each, depth - 1) for each in value)
+        items = [(freeze(k, depth), freeze(v, depth)) for k, v in value.items()]
+        return Items(sorted(items, key=repr) if len(items) > 1 else items)
+    frozen = [freeze(each, depth) for each in value]
     return frozenset(frozen) if isinstance(value, (set, frozenset)) else tuple(frozen)

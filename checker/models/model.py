@@ -79,9 +79,10 @@ class Model:
         Args:
             state: any state that a step returned, or ``initial``.
             f: one of ``functions``.
-            argument: what it was called with.
-            result: its result; `REFUSED` if it was refused; `UNKNOWN` if the outcome is unknown
-                (the step is then its effect if it takes effect).
+            argument: what it was called with, frozen (`checker.deciders.typed_values`): to be
+                compared with ``==``; a boolean is never ``is True``.
+            result: its result, frozen; `REFUSED` if it was refused; `UNKNOWN` if the outcome is
+                unknown (the step is then its effect if it takes effect).
         """
         raise NotImplementedError
 

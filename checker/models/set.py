@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 
+from rumpus.checker.deciders.typed_values import BOOLEAN
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
@@ -35,7 +36,7 @@ class Set(Model):
             return state if result in (there, UNKNOWN) else ILLEGAL
         changes = there == (f == "remove")
         # A completion may also repeat the value, as in Jepsen's histories.
-        if type(result) is bool and type(argument) is not bool and result != changes:
+        if isinstance(result, BOOLEAN) and not isinstance(argument, BOOLEAN) and result != changes:
             return ILLEGAL
         return state | {argument} if f == "add" else state - {argument}
 

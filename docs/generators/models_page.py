@@ -26,6 +26,10 @@ directory or its `history.jsonl`.
   never makes a history a violation.
 - An operation that returns at the very time of another's call is concurrent with it.
 - A field `key` in the values names one of several independent objects.
+- Values of **different types** are different, also inside lists and objects: `1`, `1.0`, `true` and
+  `"1"` are four values, and `{"a": 1}` is not `[["a", 1]]`. `1.0`, `1e0` and `1.00` are one. The
+  order of an object's keys does not count. Only a `counter` compares amounts: 3 and 3.0 are one
+  total.
 
 `--initial` is the object's initial value, as JSON, or as text if it is not JSON. `--budget` is how
 many seconds a search may take (default 60); what is open then is *unknown*.
@@ -55,6 +59,10 @@ class MaxRegister(Model):
             return max(state, argument)
         return state if result in (state, UNKNOWN) else ILLEGAL
 ```
+
+Compare values with `==`. Lists are tuples here. Objects are tuples of their keys and values. A
+boolean equals Python's `True` or `False`, but it is not that object: ask `result == True`, not
+`result is True`.
 
 The general search decides it. `checker/models/model.py` describes what else a model can declare:
 what refusals mean, which parts are independent, and how explanations name operations and states.

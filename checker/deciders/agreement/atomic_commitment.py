@@ -34,6 +34,7 @@ from rumpus.checker.deciders.decide import Algorithm, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.typed_values import Truth
 from rumpus.checker.deciders.values import MISSING, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 
@@ -132,7 +133,7 @@ def _meaning(table: OperationTable, row: int, said: Any, *, vote: bool) -> bool:
             f"{table.function(row)} of {who(table, row)} (operation {int(table.index[row])}) says "
             f"neither {'yes nor no' if vote else 'commit nor abort'}"
         )
-    if type(said) not in (str, bool) or said not in _MEANING:
+    if type(said) not in (str, Truth) or said not in _MEANING:
         raise WrongOperations(
             f"a {'vote' if vote else 'decision'} must be yes or no (or commit or abort), and "
             f"{said!r} is neither"

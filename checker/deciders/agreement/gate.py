@@ -22,6 +22,7 @@ from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.minimal_rows import MOST
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.typed_values import FALSE, TRUE, Truth
 from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
@@ -49,7 +50,7 @@ class Gate(Model):
         if f == "create":
             return True
         if f == "remove":
-            return ILLEGAL if result is True and not state else False
+            return ILLEGAL if result is TRUE and not state else False
         return ILLEGAL if state and result not in (False, UNKNOWN) else state
 
     def describe_state(self, state: Hashable) -> str:
@@ -91,7 +92,7 @@ def _within_spans(table: OperationTable, writes: Ints, *, there: bool) -> tuple[
     """
     creates = table.is_f("create")[writes]
     before = np.concatenate(([there], creates))
-    wrong = np.flatnonzero(_answers(table.result, writes, True) & ~creates & ~before[:-1])
+    wrong = np.flatnonzero(_answers(table.result, writes, TRUE) & ~creates & ~before[:-1])
     if len(wrong):
         row = int(writes[wrong[0]])
         return [int(writes[at]) for at in range(max(wrong[0] - 1, 0), wrong[0] + 1)], (
@@ -99,7 +100,7 @@ def _within_spans(table: OperationTable, writes: Ints, *, there: bool) -> tuple[
             f"gate, and {_last(table, writes, int(wrong[0]))}"
         )
     waits = np.flatnonzero(table.is_f("wait") & (table.outcome == OK))
-    waits = waits[~_answers(table.result, waits, False)]
+    waits = waits[~_answers(table.result, waits, FALSE)]
     done = np.searchsorted(table.returned[writes], table.call[waits])
     calls = np.where(creates, NEVER, table.call[writes])
     removed = np.concatenate((np.minimum.accumulate(calls[::-1])[::-1], [NEVER]))[done]
@@ -133,7 +134,7 @@ def _last(table: OperationTable, writes: Ints, number: int) -> str:
     )
 
 
-def _answers(values: Values, rows: Ints, answer: bool) -> NDArray[np.bool_]:
+def _answers(values: Values, rows: Ints, answer: Truth) -> NDArray[np.bool_]:
     """Mask of the rows that answered true (or false)."""
     if values.objects is None:
         return np.zeros(len(rows), dtype=np.bool_)

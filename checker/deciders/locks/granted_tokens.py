@@ -13,6 +13,7 @@ import numpy as np
 from rumpus.checker.deciders.decision import Decision
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, RELEASES, TRY
 from rumpus.checker.deciders.operation_table import FAIL, NEVER, OperationTable
+from rumpus.checker.deciders.typed_values import Truth
 from rumpus.checker.deciders.values import MISSING, Ints, Values, WrongOperations
 
 GRANTS = (*ACQUIRES, TRY)
@@ -55,7 +56,7 @@ def _integers(values: Values, rows: Ints, what: str) -> Ints:
         value = values.objects[number]
         if type(value) is int and MISSING < value < NEVER:
             meaning[number] = value
-        elif type(value) is not bool:
+        elif type(value) is not Truth:
             raise WrongOperations(f"{what}s must be integers of 64 bits, and {value!r} is not")
     return meaning[np.where(present, numbers, -1)]
 

@@ -32,6 +32,7 @@ from rumpus.checker.deciders.locks.acquire_release_pairs import (
 )
 from rumpus.checker.deciders.locks.process_walk import Nesting, Pairs
 from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable
+from rumpus.checker.deciders.typed_values import FALSE
 from rumpus.checker.deciders.values import MISSING, Flags, Ints, Values
 from rumpus.checker.deciders.wording import who
 
@@ -256,6 +257,6 @@ def granted(
 def _is_false(values: Values) -> Flags:
     """Where a value is False."""
     assert values.objects is not None
-    places = [at for at, value in enumerate(values.objects) if value is False]
+    places = [at for at, value in enumerate(values.objects) if value is FALSE]
     found: Flags = np.isin(values.numbers, places)
     return found

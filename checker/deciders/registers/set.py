@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
+from rumpus.checker.deciders.typed_values import TRUE, Truth
 from rumpus.checker.deciders.values import MISSING, Ints, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
@@ -90,10 +91,10 @@ def _decide(table: OperationTable, model: Set, budget: Budget) -> Decision:
 def _says_whether_it_changed(table: OperationTable, adds: Ints) -> bool:
     """Whether some addition answered true or false, and not its own value."""
     objects = table.result.objects
-    if objects is None or not any(type(value) is bool for value in objects):
+    if objects is None or not any(type(value) is Truth for value in objects):
         return False
     answers = (table.result[row] for row in adds.tolist())
-    return any(type(answer) is bool for answer in answers)
+    return any(type(answer) is Truth for answer in answers)
 
 
 def _answers(table: OperationTable, asked: Ints) -> NDArray[np.bool_]:
@@ -101,8 +102,8 @@ def _answers(table: OperationTable, asked: Ints) -> NDArray[np.bool_]:
     objects = table.result.objects or ()
     numbers = table.result.numbers[asked]
     # Behind the objects stands one more, for rows without any.
-    true = np.array([*(each is True for each in objects), False])
-    boolean = np.array([*(type(each) is bool for each in objects), False])
+    true = np.array([*(each is TRUE for each in objects), False])
+    boolean = np.array([*(type(each) is Truth for each in objects), False])
     numbers = np.where((numbers < 0) | (numbers >= len(objects)), len(objects), numbers)
     if not boolean[numbers].all():
         row = int(asked[np.argmin(boolean[numbers])])

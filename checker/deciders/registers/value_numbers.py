@@ -36,10 +36,10 @@ def one_numbering(columns: Sequence[Values]) -> tuple[list[Ints], int]:
 
 
 class _Known:
-    """The values seen so far, by type, and their numbers."""
+    """The values seen so far, and their numbers."""
 
     def __init__(self) -> None:
-        self._of_type: dict[type, dict[Hashable, int]] = {}
+        self._known: dict[Hashable, int] = {}
         self._count = 0
 
     def numbered(self, column: Values) -> Ints:
@@ -47,22 +47,16 @@ class _Known:
         absent = column.numbers == MISSING
         if column.objects is None:
             objects, places = np.unique(column.numbers, return_inverse=True)
-            numbers = self._add(int, objects.tolist())
+            numbers = self._add(objects.tolist())
         else:
             places = np.where(absent, 0, column.numbers)
-            numbers = self._add_all(column.objects)
+            numbers = self._add(column.objects)
         table = np.array(numbers or [MISSING], dtype=np.int64)
         return np.where(absent, MISSING, table[places])
 
-    def _add_all(self, values: Sequence[Hashable]) -> list[int]:
-        types = set(map(type, values))
-        if len(types) == 1:
-            return self._add(types.pop(), values)
-        return [self._add(type(value), [value])[0] for value in values]
-
-    def _add(self, kind: type, values: Sequence[Hashable]) -> list[int]:
-        """The numbers of distinct values of one type."""
-        known = self._of_type.setdefault(kind, {})
+    def _add(self, values: Sequence[Hashable]) -> list[int]:
+        """The numbers of distinct values."""
+        known = self._known
         new = [value for value in values if value not in known] if known else values
         known.update(zip(new, range(self._count, self._count + len(new)), strict=True))
         self._count += len(new)

@@ -16,6 +16,7 @@ from hypothesis import note
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, RELEASES, TRY, Nesting
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.typed_values import FALSE
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.forgetting import refuses_rightly
 
@@ -42,7 +43,7 @@ def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset
     acts = [Act(-1, inf, ("expire", session), optional=True) for session in named]
     for row in range(len(table)):
         f, outcome = table.function(row), table.outcome[row]
-        busy = f == TRY and (table.refused[row] or table.result[row] is False)
+        busy = f == TRY and (table.refused[row] or table.result[row] is FALSE)
         if outcome == FAIL and not busy:
             continue
         kind = (

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK
+from rumpus.checker.deciders.values import freeze
 from rumpus.results import history_file
 from rumpus.results.formats.edn_history import NO_REASON, read_edn_records
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
@@ -119,7 +120,7 @@ def test_what_else_is_said_of_an_operation_becomes_a_column(file):
     )
     assert list(table.field("key")) == ["x", "y"]
     assert list(table.field("version")) == [2, None]
-    assert list(table.argument) == [7, (("a", 1),)]
+    assert list(table.argument) == [7, freeze({"a": 1})]
     assert "latency" not in table.fields
 
 
