@@ -15,6 +15,7 @@ from rumpus.campaigns.case import Case, save_case
 from rumpus.campaigns.replaying import ENDING
 from rumpus.campaigns.run_process import program_for
 from rumpus.exit_codes import DEFECT, UNDECIDED
+from rumpus.git_calls import NAMES_ONLY, call_git
 from rumpus.harness.scratch import scratch
 from rumpus.usage_error import UsageError
 
@@ -78,7 +79,7 @@ class Repository:
         Raises:
             UsageError: there is no such commit.
         """
-        listed = self._git("diff", "--name-only", "-z", commit, inside=self._top)
+        listed = self._git("diff", *NAMES_ONLY, "-z", commit, inside=self._top)
         others = ("ls-files", "--others", "--exclude-standard", "-z")
         listed += "\0" + self._git(*others, inside=self._top)
         return frozenset((self._top / name).resolve() for name in listed.split("\0") if name)
@@ -113,11 +114,7 @@ class Repository:
     def _worktree(self, commit: str, place: Path) -> Iterator[Path]:
         """A worktree with a commit, while the block runs. Nothing of it stays."""
         try:
-            # A hook could do anything: it is meant for people who check a commit out.
-            self._git(
-                *("-c", "core.hooksPath=/dev/null"),
-                *("worktree", "add", "--quiet", "--detach", str(place), commit),
-            )
+            self._git("worktree", "add", "--quiet", "--detach", str(place), commit)
             yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
@@ -133,13 +130,7 @@ class Repository:
         Raises:
             UsageError: it refuses.
         """
-        done = subprocess.run(
-            [self._program, "-C", str(inside or self._directory), *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = call_git(self._program, inside or self._directory, *words)
         if done.returncode:
             said = done.stderr.strip() or f"it ended with {done.returncode}"
             raise UsageError(f"git {' '.join(words)} in {self._directory}: {said}")

@@ -1,9 +1,10 @@
 """Which commit of which branch a directory is at, as far as Git tells."""
 
 import shutil
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
+
+from rumpus.git_calls import call_git
 
 
 class Revision(NamedTuple):
@@ -20,14 +21,7 @@ def revision(directory: Path) -> Revision:
         return Revision()
 
     def ask(*words: str) -> str:
-        done = subprocess.run(
-            [program, "-C", str(directory), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            check=False,
-        )
+        done = call_git(program, directory, *words)
         return done.stdout.strip() if done.returncode == 0 else ""
 
     commit = ask("rev-parse", "--short", "HEAD")

@@ -1,0 +1,64 @@
+"""A repository cannot have Git run its programs through rumpus."""
+
+import os
+import subprocess
+
+import pytest
+
+from rumpus.campaigns.commit_replays import Repository
+from rumpus.nights.revision import revision
+
+
+def git(place, *words):
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(
+        ["git", "-C", str(place), *identity, *words], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A repository that names a program wherever Git takes one, and the file that it writes."""
+    place, ran = tmp_path / "repository", tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {ran}\ncat\n')
+    program.chmod(0o755)
+    place.mkdir()
+    git(place, "init", "--quiet")
+    (place / "one.py").write_text("1\n")
+    git(place, "add", ".")
+    git(place, "commit", "--quiet", "-m", "it")
+    for key in (
+        *("core.fsmonitor", "core.pager", "diff.external", "diff.spy.command"),
+        *("diff.spy.textconv", "filter.spy.clean", "filter.spy.smudge"),
+    ):
+        git(place, "config", key, str(program))
+    for hook in ("post-checkout", "post-index-change", "reference-transaction"):
+        (place / ".git" / "hooks" / hook).symlink_to(program)
+    (place / ".git" / "info" / "attributes").write_text("*.py filter=spy diff=spy\n")
+    (place / "one.py").write_text("2\n")  # longer ago, or as long: Git has to read it
+    (place / "two.py").write_text("new\n")
+    os.utime(place / "one.py", (1, 1))
+    return place, ran
+
+
+@pytest.mark.parametrize(
+    "words", [("diff", "HEAD"), ("status",), ("worktree", "add", "--detach", "../tree")]
+)
+def test_git_itself_runs_what_the_repository_names(hostile, words):
+    place, ran = hostile
+    git(place, *words)
+    assert ran.exists()
+
+
+def test_rumpus_has_it_run_nothing(hostile, tmp_path):
+    place, ran = hostile
+    repository = Repository(place)
+    assert repository.changed_since("HEAD") == {place / "one.py", place / "two.py"}
+    assert repository.has("HEAD")
+    assert repository.commits("HEAD", "HEAD") == [repository.fork_of("HEAD")]
+    assert revision(place).commit
+    with repository._worktree("HEAD", tmp_path / "tree") as tree:
+        assert (tree / "one.py").read_text() == "1\n"
+    assert not ran.exists(), ran.read_text()
