@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
@@ -35,6 +36,12 @@ _OF_HOST: Final = frozenset(
 _OF_PROGRAM: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT})
 """Errors in what SQLite is asked for, unless it lacks a table: then the file does."""
 
+LONGEST_S: Final = 300.0
+"""Seconds that a query, or a transaction, may take. A store of a year is read in one second."""
+
+_STEPS: Final = 100_000
+"""Instructions of SQLite after which it lets Python run: a millisecond."""
+
 _CHECK: Final = "check the path and the space there, or choose another --store FILE"
 
 _HELD: Final[dict[str, int]] = {}
@@ -58,6 +65,34 @@ class StoreFile:
         self.path = path
         self.owner = os.getpid()
         self._connection = connection
+        self._deadline = 0.0
+        # Without it a signal would be handled only after the query, and that may be never.
+        connection.set_progress_handler(self._is_late, _STEPS)
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    @contextlib.contextmanager
+    def _bounded(self) -> Iterator[None]:
+        """Errors of SQLite in words; what takes more than `LONGEST_S` is ended.
+
+        Raises:
+            KeyboardInterrupt: a signal came meanwhile.
+        """
+        self._deadline = time.monotonic() + LONGEST_S
+        with _in_words(self.path):
+            try:
+                yield
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                    raise
+                if not self._is_late():  # a signal's handler has raised in `_is_late`
+                    raise KeyboardInterrupt from error
+                raise UnreadableRun(
+                    self.path,
+                    f"a query of the store of nights took more than {LONGEST_S:g} seconds",
+                    "move it out of the way and begin anew",
+                ) from error
 
     @classmethod
     @contextlib.contextmanager
@@ -119,6 +154,8 @@ class StoreFile:
         ((version,),) = self.rows("PRAGMA user_version")
         ((application,),) = self.rows("PRAGMA application_id")
         ((tables,),) = self.rows("SELECT COUNT(*) FROM sqlite_schema")
+        if tables:
+            self._refuse_programs()
         if (tables or version) and application != store_schema.APPLICATION_ID:
             raise UnreadableRun(
                 self.path, "it is a database of another program", "choose another --store FILE"
@@ -131,9 +168,28 @@ class StoreFile:
             )
         return int(version)
 
+    def _refuse_programs(self) -> None:
+        """Refuse what computes when it is read or written; a query of it might never end.
+
+        Raises:
+            UnreadableRun: there is a view, a trigger, a virtual table or a computed column.
+        """
+        found = self.rows(
+            "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index')"
+            " OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1"
+        ) or self.rows(
+            "SELECT 'computed column', columns.name FROM sqlite_schema AS tables"
+            " JOIN pragma_table_xinfo(tables.name) AS columns"
+            " WHERE tables.type = 'table' AND columns.hidden LIMIT 1"
+        )
+        for kind, name in found:
+            raise damaged(
+                self.path, f"it has a {'virtual table' if kind == 'table' else kind} {name!r}"
+            )
+
     def _bring_up_to_date(self) -> None:
         version = self.version()
-        with _in_words(self.path):
+        with self._bounded():
             if not version:  # has no effect once there is a table
                 self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             self._connection.execute("PRAGMA journal_mode = WAL")
@@ -152,7 +208,7 @@ class StoreFile:
             StoreError: it cannot be read.
             UnreadableRun: it is damaged.
         """
-        with _in_words(self.path):
+        with self._bounded():
             return self._connection.execute(sql, values).fetchall()
 
     @contextlib.contextmanager
@@ -163,7 +219,7 @@ class StoreFile:
             StoreError: it cannot be written.
             UnreadableRun: it is damaged.
         """
-        with _in_words(self.path):
+        with self._bounded():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -183,7 +239,7 @@ class StoreFile:
 
     def shrink(self) -> None:
         """Give back the space of what was removed."""
-        with _in_words(self.path):
+        with self._bounded():
             # It gives back a page for each step, and only a script is stepped to its end.
             self._connection.executescript("PRAGMA incremental_vacuum")
 
@@ -207,7 +263,7 @@ def _in_words(path: Path) -> Iterator[None]:
         raise damaged(path, error) from error
 
 
-def damaged(path: Path, error: Exception) -> UnreadableRun:
+def damaged(path: Path, error: Exception | str) -> UnreadableRun:
     """The error for a file that has what no program has written."""
     return UnreadableRun(
         path,

@@ -7,10 +7,11 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
-from rumpus.nights.memory import store_schema
+from rumpus.nights.memory import store_file, store_schema
 from rumpus.nights.memory.store import Store
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
@@ -21,6 +22,7 @@ OLDEST = Path(__file__).with_name("store_version_1.sql")
 WRITER = """
 import sys
 from pathlib import Path
+from threading import Timer
 from rumpus.nights.memory.store import Store
 from tests.rumpus.nights.conftest import night, run
 with Store.opened(Path(sys.argv[1]), write=True) as store:
@@ -230,6 +232,46 @@ def test_a_store_that_lacks_a_table_is_damaged(path):
         connection.execute("DROP TABLE failures")
     with pytest.raises(UnreadableRun, match="no such table"), Store.opened(path) as store:
         store.failures()
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x"
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        (f"DROP TABLE failures; CREATE VIEW failures AS {ENDLESS} AS id FROM n", "view 'failures'"),
+        ("CREATE TRIGGER t AFTER INSERT ON nights BEGIN DELETE FROM runs; END", "trigger 't'"),
+        ("CREATE VIRTUAL TABLE searched USING fts5(words)", "virtual table 'searched'"),
+        ("ALTER TABLE nights ADD COLUMN more AS (zeroblob(1e9))", "computed column 'more'"),
+    ],
+)
+def test_a_store_with_more_than_tables_is_refused(path, write, sql, what):
+    with Store.opened(path, write=True):
+        pass
+    with sqlite3.connect(path) as connection:
+        connection.executescript(sql)
+    with pytest.raises(UnreadableRun, match=what), Store.opened(path, write=write):
+        pass
+
+
+def test_a_query_that_takes_too_long_is_ended(path, monkeypatch):
+    monkeypatch.setattr(store_file, "LONGEST_S", 0.1)
+    with Store.opened(path, write=True) as store:
+        with pytest.raises(UnreadableRun, match=r"took more than 0\.1 seconds"):
+            store._file.rows(f"{ENDLESS} FROM n WHERE x < 0")
+        with pytest.raises(UnreadableRun, match="took more"), store._file.change() as connection:
+            connection.execute(f"{ENDLESS} FROM n WHERE x < 0").fetchall()
+        assert store.nights() == []
+
+
+def test_a_signal_is_heard_during_a_query(path):
+    with Store.opened(path, write=True) as store:
+        Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            store._file.rows(f"{ENDLESS} FROM n WHERE x < 0")
+        assert store.nights() == []
 
 
 @pytest.mark.parametrize("write", [True, False])
