@@ -20,7 +20,15 @@ from rumpus.simulation.zookeeper.wire.jute import (
     write_buffer,
     write_string,
 )
-from rumpus.simulation.zookeeper.wire.opcodes import AUTH, SASL, VALID
+from rumpus.simulation.zookeeper.wire.opcodes import (
+    AUTH,
+    MULTI,
+    MULTI_READ,
+    SASL,
+    SET_WATCHES,
+    SET_WATCHES2,
+    VALID,
+)
 from rumpus.simulation.zookeeper.wire.request import Identities, Request
 
 if TYPE_CHECKING:
@@ -33,6 +41,17 @@ SYNC_CONNECTED = 3
 MOST_PIPELINED = 64
 """Requests of a connection that may be unanswered where what a client is owed has a bound: each may
 have an answer of a megabyte."""
+_LARGE = {
+    MULTI_READ: MOST_PIPELINED + 1,
+    SET_WATCHES: MOST_PIPELINED + 1,
+    SET_WATCHES2: MOST_PIPELINED + 1,
+    MULTI: MOST_PIPELINED // 4,
+}
+"""How many requests some count for, towards `MOST_PIPELINED`.
+
+The answer to a multiRead may be as long as 64 others, and a setWatches may cause as many events:
+after one of them nothing is read until it is answered.
+"""
 
 _INT = Struct(">i")
 _REQUEST = Struct(">ii")
@@ -109,6 +128,7 @@ class ClientConnection:
         "_parsing",
         "_read_only_wanted",
         "_reading",
+        "_unanswered",
         "closed",
         "established",
         "identities",
@@ -139,6 +159,9 @@ class ClientConnection:
         self.last_time = 0
         self.opened = server.simulator.now
         self.outstanding = 0
+        self._unanswered = 0
+        """Requests that were submitted and not answered, a large one as several: what they may
+        need is bounded where what a client is owed is."""
         self._buffer = bytearray()
         self._needed = 4
         """Bytes that the buffer must have before there can be another frame in it."""
@@ -342,6 +365,8 @@ class ClientConnection:
             self.outstanding += 1
             if server.in_process > server.outstanding_limit or self._owes_much():
                 self._stop_reading()
+        elif self._owes_much():  # a client chooses its numbers
+            self._stop_reading()
         if kind == AUTH:
             self._authenticate(xid, data[start:stop])
             return
@@ -357,6 +382,10 @@ class ClientConnection:
             self.close()
             return
         server.in_process += 1
+        if server.settings.most_owed is not None:
+            self._unanswered += _LARGE.get(kind, 1)
+            if self._unanswered > MOST_PIPELINED:
+                self._stop_reading()
         role.submit(
             Request(
                 self.session,
@@ -378,7 +407,7 @@ class ClientConnection:
         if self.transport.unsent() > most:
             self.transport.wait_writable()
             return True
-        return self.outstanding > MOST_PIPELINED
+        return self._unanswered > MOST_PIPELINED
 
     def writable(self) -> None:
         """The client has read what it was owed."""
@@ -420,8 +449,12 @@ class ClientConnection:
         self.transport.write(_pack_reply(16 + len(body), xid, zxid, error) + body)
         if request.cxid > 0:
             self.outstanding -= 1
-            if not self._reading:
-                self._read_if_not_throttled()
+        if self.server.settings.most_owed is not None:
+            self._unanswered -= _LARGE.get(request.type, 1)
+        elif request.cxid <= 0:
+            return
+        if not self._reading:
+            self._read_if_not_throttled()
 
     def _answered(self, request: Request, zxid: int) -> None:
         server = self.server

@@ -41,8 +41,18 @@ from rumpus.simulation.zookeeper.wire.request import Request
 
 Read = Callable[[Request, DataTree, WatchManager], bytes]
 
+MAX_ANSWER = 64 << 20
+"""Bytes that the results of a multiRead may have: its megabyte of a request could ask for 30 GB.
+
+ZooKeeper has no such bound, and runs out of memory.
+"""
+
 NO_ERROR_RESPONSE = write_int(OK)
 """The reply to a successful addWatch: an ``ErrorResponse``."""
+
+
+class AnswerTooLong(Exception):  # noqa: N818 - says what it is
+    """The answer would have more than `MAX_ANSWER` bytes."""
 
 
 class Reads:
@@ -72,7 +82,11 @@ class Reads:
         }
 
     def read(self, request: Request, tree: DataTree, watches: WatchManager) -> tuple[int, bytes]:
-        """Error code and body of the reply."""
+        """Error code and body of the reply.
+
+        Raises:
+            AnswerTooLong: of a multiRead.
+        """
         if request.type == opcodes.MULTI_READ:
             return self._multi_read(request, tree)
         read = self._reads.get(request.type)
@@ -152,7 +166,10 @@ class Reads:
         except MalformedRecord:
             return MARSHALLING_ERROR, END
         results = []
+        left = MAX_ANSWER
         for kind, path in operations:
+            if left < 0:
+                raise AnswerTooLong
             try:
                 node = self._readable(request, tree, path)
             except Refusal as refusal:
@@ -160,9 +177,11 @@ class Reads:
                 continue
             results.append(result_header(kind))
             if kind == opcodes.GET_DATA:
-                results += [write_buffer(node.data), node.stat()]
+                answer = write_buffer(node.data) + node.stat()
             else:
-                results.append(node.listing())
+                answer = node.listing()
+            results.append(answer)
+            left -= len(answer)
         return OK, b"".join(results) + END
 
     # -- others -----------------------------------------------------------------------------

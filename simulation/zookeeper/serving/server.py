@@ -15,6 +15,7 @@ from rumpus.simulation.zookeeper.serving.client_connection import (
     HANDSHAKE_TIMEOUT,
     ClientConnection,
 )
+from rumpus.simulation.zookeeper.serving.reads import AnswerTooLong
 from rumpus.simulation.zookeeper.serving.replies import Responder
 from rumpus.simulation.zookeeper.serving.role import Mode, Role
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
@@ -202,7 +203,11 @@ class ZooKeeperServer:
         elif kind == CREATE_SESSION:
             connection.session_opened(request, self.database.last_processed)
         else:
-            error, body = self._responder.respond(request, entry, result)
+            try:
+                error, body = self._responder.respond(request, entry, result)
+            except AnswerTooLong:  # closed as after a request that is too long
+                connection.close()
+                return
             if error == error_codes.SESSION_MOVED:
                 connection.close()
                 return

@@ -99,6 +99,50 @@ def get_data(path, xid):
     return frame(struct.pack(">ii", xid, 4) + struct.pack(">i", len(text)) + text + b"\0")
 
 
+def multi_read(path, xid, times):
+    text = path.encode()
+    one = struct.pack(">ibi", 4, 0, -1) + struct.pack(">i", len(text)) + text + b"\0"
+    return frame(struct.pack(">ii", xid, 22) + one * times + struct.pack(">ibi", -1, 1, -1))
+
+
+def shake_hands(connection):
+    handshake = struct.pack(">iqiq", 0, 0, 30_000, 0) + struct.pack(">i", 16) + bytes(16)
+    connection.sendall(frame(handshake + b"\0"))
+    assert len(connection.recv(100)) > 20
+
+
+def peak_megabytes(server):
+    used = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", used)[1]) / 1000
+
+
+def test_one_request_cannot_ask_for_more_than_the_memory_has(program):
+    server = program("sim-server", "--nodes", 1, "--port", 0)
+    address = server.process.stdout.readline().strip().split(":")
+    client = KazooClient(":".join(address))
+    client.start(30)
+    client.create("/large", bytes(MEGABYTE // 2))
+    with socket.create_connection(address) as greedy:
+        shake_hands(greedy)
+        greedy.sendall(multi_read("/large", 1, 10_000))  # 5 GB
+        greedy.settimeout(30)
+        assert greedy.recv(100) == b""  # closed
+    with socket.create_connection(address) as deaf:
+        shake_hands(deaf)
+        deaf.sendall(b"".join(multi_read("/large", xid, 100) for xid in range(1, 61)))  # 3 GB
+        for _ in range(40):
+            client.get("/large")
+        assert peak_megabytes(server) < 400
+        deaf.settimeout(30)
+        left = 200 * MEGABYTE
+        while left > 0:
+            left -= len(deaf.recv(1 << 20))
+    client.stop()
+    client.close()
+    server.interrupt()
+    assert server.end().code == 0
+
+
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_a_client_that_does_not_read_costs_little_and_holds_nobody_back(program, nodes):
     server = program("sim-server", "--nodes", nodes, "--port", 0)
@@ -108,20 +152,17 @@ def test_a_client_that_does_not_read_costs_little_and_holds_nobody_back(program,
     client.start(30)
     client.create("/large", bytes(MEGABYTE))
     with socket.create_connection(address) as deaf:
-        handshake = struct.pack(">iqiq", 0, 0, 30_000, 0) + struct.pack(">i", 16) + bytes(16)
-        deaf.sendall(frame(handshake + b"\0"))
-        assert len(deaf.recv(100)) > 20
+        shake_hands(deaf)
         deaf.setblocking(False)
-        asked = b"".join(get_data("/large", xid) for xid in range(1, 20_001))
+        # A client chooses the numbers of its requests: half of these have one that is not positive.
+        asked = b"".join(get_data("/large", xid % 2) for xid in range(1, 20_001))
         deaf.send(asked)  # as much as the buffers take: many thousands
         longest = 0.0
         for _ in range(40):
             began = time.monotonic()
             client.get("/large")
             longest = max(longest, time.monotonic() - began)
-        used = Path(f"/proc/{server.process.pid}/status").read_text()
-        peak = int(re.search(r"VmHWM:\s+(\d+) kB", used)[1]) / 1000
-        assert peak < 400, f"{peak} MB"
+        assert peak_megabytes(server) < 400
         assert longest < 5
         # Who reads in the end gets every answer.
         deaf.setblocking(True)
