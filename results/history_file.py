@@ -5,6 +5,7 @@ docs/reference/history-format.md describes it.
 
 import contextlib
 import os
+import re
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,9 @@ _LARGEST_BATCH = 1024 * 1024  # bytes that may wait
 _PIECE = 256 * 1024  # bytes that are read at once: their records fit the CPU's cache
 _ENCODER = msgspec.json.Encoder()
 _TOO_LONG = f"longer than {MAX_LINE} bytes"
+_HALF_A_CHARACTER = re.compile(
+    rb"(?<!\\)(?:\\\\)*(\\ud[89ab][0-9a-f]{2})(?!\\ud[c-f])", re.IGNORECASE
+)
 _DECODING = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 
 
@@ -320,11 +324,20 @@ def _decoded(
         try:
             ops.append(decoder.decode(line))
         except _DECODING as error:
-            raise _malformed(path, number + len(ops) + 1, str(error)) from error
+            raise _malformed(path, number + len(ops) + 1, _why_not(line, error)) from error
     if rest:
         with contextlib.suppress(*_DECODING):
             ops.append(decoder.decode(rest))
     return ops
+
+
+def _why_not(line: bytes, error: Exception) -> str:
+    """What is wrong with a line, where the decoder would only say that it is too short."""
+    if not line.strip():
+        return "it is empty"
+    if half := _HALF_A_CHARACTER.search(line):
+        return f"{half[1].decode()} is half of a character, and the other half is missing"
+    return str(error)
 
 
 def _with_indices(path: Path, ops: list[Op], number: int, previous: int) -> list[Op]:

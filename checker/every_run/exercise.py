@@ -66,6 +66,8 @@ def check_exercise(
             need(Requirement(expired, 1, expiries))
     if "leader change" in effects:
         need(Requirement("leader changes", 1, leader_changes))
+    if effects and timeline.truth is not None and not timeline.truth.committed:
+        result.unknown += [f"the servers' logs: {why}" for why in timeline.truth.reasons]
     result.stats = {
         **{requirement.name: requirement.observed for requirement in happened},
         expired: expiries,

@@ -376,7 +376,7 @@ class Timeline:
     @cached_property
     def leader_changes(self) -> int:
         """How often the leader changed: to one that committed something, or else was seen."""
-        if self.truth is None:
+        if self.truth is None or not self.truth.committed:
             return count_elections(self.history) - 1
         return len(self.truth.epochs()) - 1
 

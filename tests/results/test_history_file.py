@@ -190,6 +190,23 @@ def test_a_malformed_line_is_an_error_that_names_file_and_line(tmp_path, line):
     assert error.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"", "it is empty"),
+        (b" \t", "it is empty"),
+        (rb'{"value":"a\\\ud83d"}', r"\\ud83d is half of a character"),
+        (rb'{"value":"\ud83d\ude00', "truncated"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_said(tmp_path, line, why):
+    path = tmp_path / "history.jsonl"
+    written(path, [op(1)])
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(UnreadableRun, match=rf"line 2 is not a record .*{why}"):
+        read_history(path)
+
+
 def test_a_line_without_bound_is_refused_without_reading_it_all(tmp_path):
     path = tmp_path / "history.jsonl"
     with path.open("wb") as file:

@@ -1,6 +1,8 @@
 import pytest
 
 from rumpus.checker.every_run.exercise import AS_ASKED, check_exercise
+from rumpus.checker.servers.commitment import Commitment
+from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.timeline.timeline import Asked
 from rumpus.checker.verdict import Requirement
@@ -204,3 +206,16 @@ def test_a_function_that_raises_whenever_it_is_called_was_not_put_to_the_test():
 def test_a_client_that_leaves_as_it_was_asked_to_does_what_is_asked():
     assert Leaves.__name__ == AS_ASKED
     assert unmet(check(calls(20, error=f"{AS_ASKED}: "))) == set()
+
+
+def test_logs_that_cannot_be_read_are_named_beside_what_they_would_have_shown():
+    why = "n1: transaction log log.100000001, byte 16: unreasonable record length -1"
+    truth = ServerTruth(
+        Commitment(committed=(), discarded=(), uncertain=(), reasons=(why,), forked=())
+    )
+    timeline = laid_out(exercised().history(), truth=truth)
+    assert timeline.leader_changes >= 0
+    result = check_exercise(
+        timeline, happened=[], expiries=0, effects=["leader change"], expired="expiries"
+    )
+    assert result.unknown == [f"the servers' logs: {why}"]
