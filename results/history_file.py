@@ -4,11 +4,13 @@ docs/reference/history-format.md describes it.
 """
 
 import contextlib
+import json
 import os
 import re
 import resource
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from operator import le
 from pathlib import Path
 from sys import intern
@@ -32,6 +34,9 @@ _LARGEST_BATCH = 1024 * 1024  # bytes that may wait
 _PIECE = 256 * 1024  # bytes that are read at once: their records fit the CPU's cache
 _ENCODER = msgspec.json.Encoder()
 _TOO_LONG = f"longer than {MAX_LINE} bytes"
+_KEYS = tuple(f'"{name}"'.encode() for name in ("type", "process", "f", "time", "index", "error"))
+"""Keys of a record that are rare within values, so that counting them finds the records to read."""
+
 _HALF_A_CHARACTER = re.compile(
     rb"(?<!\\)(?:\\\\)*(\\ud[89ab][0-9a-f]{2})(?!\\ud[c-f])", re.IGNORECASE
 )
@@ -278,6 +283,8 @@ def read_records(path: Path) -> Iterator[list[Op]]:
     number, previous = 0, -1
     for lines, count in _whole_lines(path):
         ops = _decoded(path, decoder, lines, number, count)
+        if b"\\u" in lines or any(lines.count(key) > len(ops) for key in _KEYS):
+            _refuse_repeated_keys(path, lines, number)
         indices = [op.index for op in ops]
         if ops and (indices[0] <= previous or any(map(le, indices[1:], indices))):
             ops = _with_indices(path, ops, number, previous)
@@ -329,6 +336,24 @@ def _decoded(
         with contextlib.suppress(*_DECODING):
             ops.append(decoder.decode(rest))
     return ops
+
+
+def _refuse_repeated_keys(path: Path, lines: bytes, number: int) -> None:
+    """Refuse a record with a key twice: which of the two counts, programs decide differently."""
+    for at, line in enumerate(lines.split(b"\n"), number + 1):
+        if b"\\u" in line or any(line.count(key) > 1 for key in _KEYS):
+            with contextlib.suppress(ValueError, RecursionError):  # a rest that is no record
+                json.loads(
+                    line, object_pairs_hook=partial(_without_repeats, path, at), parse_int=str
+                )
+
+
+def _without_repeats(path: Path, line: int, pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise _malformed(path, line, f"it has the key {key!r} twice")
+        seen.add(key)
 
 
 def _why_not(line: bytes, error: Exception) -> str:

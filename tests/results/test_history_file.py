@@ -207,6 +207,29 @@ def test_what_is_wrong_with_a_line_is_said(tmp_path, line, why):
         read_history(path)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"index":1,"time":2,"process":0,"type":"ok","type":"info","f":"x"}',
+        b'{"index":1,"time":2,"process":0,"type":"ok","\\u0074ype":"info","f":"x"}',
+        b'{"index":1,"time":2,"process":0,"process":1,"type":"ok","f":"x"}',
+        b'{"index":1,"time":2,"process":0,"type":"ok","f":"x","value":{"type":1,"type":2}}',
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path, line):
+    path = tmp_path / "history.jsonl"
+    written(path, [op(1)])
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(UnreadableRun, match=r"line 2 .*the key '(type|process)' twice"):
+        list(read_records(path))
+
+
+def test_the_same_key_in_a_record_and_in_its_value_is_no_repetition(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(b'{"time":2,"process":0,"type":"ok","f":"x","value":{"type":"\\u0061"}}\n' * 2)
+    assert [len(piece) for piece in read_records(path)] == [2]
+
+
 def test_a_line_without_bound_is_refused_without_reading_it_all(tmp_path):
     path = tmp_path / "history.jsonl"
     with path.open("wb") as file:
