@@ -21,7 +21,7 @@ from rumpus.checker.server_promises.events import check_server_events
 from rumpus.checker.server_promises.replay import conversations, replay
 from rumpus.checker.server_promises.rules import check_server_rules
 from rumpus.checker.server_promises.sessions import check_server_sessions
-from rumpus.checker.wire.records import WireRecords
+from rumpus.checker.wire.records import Event, WireRecords
 from rumpus.runs.judging import collector_at_rest, judge_run
 from rumpus.runs.performing import PreparedRun
 from rumpus.runs.run_settings import RunSettings
@@ -60,7 +60,7 @@ def shares(seconds: float, place: Path) -> tuple[float, float, int]:
         own = spent(lambda: WireRecords(content))
         own += spent(lambda: timeline.part(conversations)) + spent(lambda: timeline.part(replay))
         own += sum(spent(lambda check=check: check(timeline)) for check in CHECKS)  # type: ignore[misc]
-    return whole, own, sum(timeline.wire.passed.values())
+    return whole, own, sum(not isinstance(each, Event) for each in timeline.wire)
 
 
 def measure(scale: Scale) -> Table:

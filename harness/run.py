@@ -273,8 +273,14 @@ def _record_counts(run: Run, links: Links, driver: Driver) -> None:
         driver.record("link", "requests", counts)
     if links.sessions:
         for client in range(run.count + 1):
-            recorded = {"client": client, "recorded": links.recorded(client)}
-            driver.record("link", "wire", recorded)
+            passed = links.recorded(client)
+            counts = {
+                "client": client,
+                "recorded": passed.requests,
+                "events": passed.events,
+                "until": passed.until,
+            }
+            driver.record("link", "wire", counts)
     ended = {
         outcome: [counts[client] for client in range(run.count)]
         for outcome, counts in sorted(driver.completions.items())

@@ -58,6 +58,8 @@ class _Requests(_OfClient):
 class _Wire(msgspec.Struct):
     client: Annotated[int, msgspec.Meta(ge=0)]
     recorded: Annotated[int, msgspec.Meta(ge=0)]
+    events: Annotated[int, msgspec.Meta(ge=0)] | None = None  # null in runs of old
+    until: _Time | None = None
 
 
 class _Leader(msgspec.Struct):

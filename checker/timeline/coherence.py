@@ -6,38 +6,32 @@ that a client, a server or a fault does makes the two differ. So if they differ,
 damaged, or parts of it are from another run.
 """
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
-from rumpus.checker.history import History, Op, session_hex
+from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.coherence_of_logs import (
+    clocks_apart,
+    unknown_to_history,
+    unknown_to_logs,
+)
+from rumpus.checker.timeline.coherence_of_wire import (
+    Passed,
+    contrary_on_the_wire,
+    missing_on_the_wire,
+)
 from rumpus.checker.timeline.processes_of_clients import (
     miscounted_operations,
     unexplained_processes,
 )
 from rumpus.checker.wire.records import WireRecords
 
-TOLERANCE_NS = 50_000_000
-"""How much earlier (ns) a client may learn of its session than the logs say that it began."""
-
-SLOWEST_NS = 1_000_000_000
-"""How long (ns) after its beginning by the logs the fastest client may learn of its session."""
-
-DYING_NS = 1_000_000_000
-"""A session younger than this (ns) when its client is killed may be missing from the history.
-
-The client may have made changes in it before it could record the session.
-"""
-
-_OF_SESSIONS = frozenset({"createSession", "closeSession"})
-_WRITES = frozenset({"create", "delete", "set-data", "set-acl", "multi", "reconfig"})
-_EPOCH_BITS = 32
 _INDEX = attrgetter("index")
 
 
@@ -63,6 +57,7 @@ def contradictions(
     lossy: bool = False,
     sessions: bool = True,
     wire: WireRecords | None = None,
+    session_timeout: float | None = None,
 ) -> Contradictions:
     """The contradictions in the record of a run.
 
@@ -74,7 +69,8 @@ def contradictions(
         lossy: whether servers may have lost what they acknowledged (a disk that ignores fsync, a
             server with a deliberate bug): then logs may lack what clients saw.
         sessions: whether clients have sessions, as ZooKeeper's have.
-        wire: what passed on the links, if that is at hand.
+        wire: what passed on the links, empty if nothing was recorded; None: it is not read.
+        session_timeout: what the run's clients asked for, in seconds; None: it is not known.
     """
     found = Contradictions(
         history=[
@@ -87,30 +83,20 @@ def contradictions(
             *(_unplanned_faults(history, plan) if plan is not None else ()),
         ]
     )
-    if wire is not None:
-        found.wire += _missing_on_the_wire(history, wire)
+    if wire is not None and sessions:
+        passed = Passed(history, wire)
+        found.wire += missing_on_the_wire(passed)
+        if not found.wire:
+            found.history += contrary_on_the_wire(passed, session_timeout)
     if truth is None or lossy:
         return found
-    found.logs += _unknown_to_logs(history, truth)
+    found.logs += unknown_to_logs(history, truth)
     if found.logs:
         return found
-    found.history += _unknown_to_history(history, truth, clock)
+    found.history += unknown_to_history(history, truth, clock)
     if clock is not None:
-        found.clock += _apart(history, truth, clock)
+        found.clock += clocks_apart(history, truth, clock)
     return found
-
-
-def _missing_on_the_wire(history: History, wire: WireRecords) -> Iterator[str]:
-    """Of each client there are as many handshakes and requests as had passed, or more."""
-    there = wire.passed
-    for op in history.events("link", "wire"):
-        client, passed = op.value["client"], op.value["recorded"]
-        if there[client] < passed:
-            who = f"c{client}" if client < history.clients else "the auditor"
-            yield (
-                f"{passed} handshakes and requests of {who} had passed on its links, and "
-                f"{there[client]} are recorded"
-            )
 
 
 def _missing_records(history: History) -> Iterator[str]:
@@ -220,117 +206,3 @@ def _unplanned_faults(history: History, plan: Sequence[Mapping[str, Any]]) -> It
     if any(history.events("control", "phase-end")):  # the run had the time for all of it
         for number in planned.keys() - began:
             yield f"fault {number} of the plan, {planned[number].get('kind')}, never began"
-
-
-def _unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
-    """Sessions that clients had, and zxids that servers sent them, are in the logs."""
-    proposals = [*truth.committed, *truth.uncertain, *truth.forked]
-    opened = {
-        session_hex(effect.session)
-        for txn in proposals
-        for effect in txn.effects
-        if effect.name in _OF_SESSIONS
-    }
-    for session, client in history.clients_of_sessions().items():
-        if session not in opened:
-            yield f"c{client}'s session {session} is not in the servers' logs"
-            return
-    yield from _unasked_writes(history, truth)
-    last = max((txn.zxid for txn in proposals), default=0)
-    for op in history.events("link", "requests"):
-        shown = op.value.get("shown") or 0
-        begins_an_epoch = shown & ((1 << _EPOCH_BITS) - 1) == 0
-        if shown > last and not begins_an_epoch:
-            yield f"the servers' logs end at 0x{last:x}, but c{op.value['client']} saw 0x{shown:x}"
-            return
-
-
-def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
-    """A client has no more transactions in the logs, refused ones included, than it sent writes."""
-    owners = history.clients_of_sessions()
-    logged = Counter(
-        owners[session]
-        for txn in truth.committed
-        if txn.name not in _OF_SESSIONS and (session := session_hex(txn.session)) in owners
-    )
-    for op in history.events("link", "requests"):
-        client, requests = op.value["client"], op.value["requests"]
-        carried = sum(number for kind, number in requests.items() if kind in _WRITES)
-        if logged[client] > carried:
-            yield (
-                f"c{client} sent {carried} write requests, but the servers' logs have "
-                f"{logged[client]} of its writes"
-            )
-            return
-
-
-def _unknown_to_history(
-    history: History, truth: ServerTruth, clock: WallClock | None
-) -> Iterator[str]:
-    """Sessions that changed something by the logs are in the history, as clients' or faults'."""
-    known = {
-        *history.clients_of_sessions(),
-        *_sessions_of_faults(history),
-        *_sessions_of_probes(history),
-    }
-    deaths = sorted(op.time for op in history.events("session", "exited"))
-    lives = truth.sessions()
-    told = set()
-    for txn in truth.committed:
-        session = session_hex(txn.session)
-        server = txn.session == 0
-        if server or txn.name in _OF_SESSIONS or session in known or session in told:
-            continue
-        told.add(session)
-        opened = lives[session].opened_ms if session in lives else None
-        if opened is None or (clock is not None and _died_young(clock.monotonic(opened), deaths)):
-            continue
-        yield f"session {session} made changes by the servers' logs, but is not in the history"
-        return
-
-
-def _sessions_of_probes(history: History) -> Iterator[str]:
-    """The sessions in which the harness itself asked a server what it must refuse."""
-    for op in history.events("control", "walk"):
-        yield from op.value.get("probes") or ()
-
-
-def _sessions_of_faults(history: History) -> Iterator[str]:
-    """The sessions in which faults changed znodes themselves."""
-    for op in history.events("nemesis"):
-        value = op.value if isinstance(op.value, dict) else {}
-        for told in (value, *value.get("healed", ())):
-            yield from told.get("sessions", ())
-
-
-def _died_young(opened: int, deaths: Sequence[int]) -> bool:
-    """Whether a client died so soon after a session began that it may not have recorded it."""
-    return bisect_left(deaths, opened) < bisect_right(deaths, opened + DYING_NS)
-
-
-def _apart(history: History, truth: ServerTruth, clock: WallClock) -> Iterator[str]:
-    """No client learns of a session before the servers open it; the fastest one does soon after."""
-    lives = truth.sessions()
-    delays: list[tuple[int, Op]] = []
-    seen = set()
-    for op in history.events("session", "connected"):
-        session = op.value.get("session")
-        if session is None or session in seen:
-            continue
-        seen.add(session)
-        opened = lives[session].opened_ms if session in lives else None
-        if opened is not None and clock.sure_of(opened):
-            delays.append((op.time - clock.monotonic(opened), op))
-    if not delays:
-        return
-    least, op = min(delays, key=itemgetter(0))
-    if least < -TOLERANCE_NS:
-        yield (
-            f"record {op.index} names a session {-least / 1e6:.0f} ms before it began in the "
-            "servers' logs, by the readings of the clocks"
-        )
-    elif least > SLOWEST_NS:
-        yield (
-            f"no client learned of its session within {least / 1e9:.1f} s after it began in the "
-            "servers' logs, by the readings of the clocks"
-        )

@@ -10,7 +10,6 @@ was ``sent``, and has answered no later than it was ``answered``. A reply is rec
 comes from the server, whether or not a fault lets it through to the client.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from zlib import crc32
@@ -189,7 +188,6 @@ class WireRecords:
         content: of the file. A line without an end is of a run that was cut off, and is ignored.
 
     Attributes:
-        passed: client -> how many handshakes and requests of it are there.
         sessions: session -> the client on whose connection it was granted first.
 
     Raises:
@@ -198,14 +196,11 @@ class WireRecords:
 
     def __init__(self, content: bytes = b"") -> None:
         self._content = content[: content.rfind(b"\n") + 1]
-        self.passed: Counter[int] = Counter()
         self.sessions: dict[int, int] = {}
         whole = 0
         try:
             for record in self:
                 whole += 1
-                if not isinstance(record, Event):
-                    self.passed[record.client] += 1
                 if isinstance(record, Handshake) and record.session:
                     self.sessions.setdefault(record.session, record.client)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

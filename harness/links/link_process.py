@@ -26,7 +26,7 @@ import msgspec
 
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
-from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
+from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen, WirePassed
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.simulated_faults import TriggerLinks
 from rumpus.recipes.servers import Servers
@@ -215,9 +215,9 @@ class ProcessLinks:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
         return self._ask(int, "shown", client)
 
-    def recorded(self, client: int) -> int:
-        """How many handshakes and requests of a client are in the wire's record so far."""
-        return self._ask(int, "recorded", client)
+    def recorded(self, client: int) -> WirePassed:
+        """How much of a client is in the wire's record so far."""
+        return self._ask(WirePassed, "recorded", client)
 
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from time import monotonic_ns
 
 from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Traffic
-from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
+from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen, WirePassed
 from rumpus.harness.links.tally import Tally
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.links.zookeeper_frames import requests_by_name
@@ -214,9 +214,9 @@ class LinkProxy:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
         return self._tallies[client].shown
 
-    def recorded(self, client: int) -> int:
-        """How many handshakes and requests of a client are in the wire's record so far."""
-        return self._wire.begun[client]
+    def recorded(self, client: int) -> WirePassed:
+        """How much of a client is in the wire's record so far."""
+        return self._wire.passed(client, monotonic_ns())
 
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""

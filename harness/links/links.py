@@ -73,6 +73,19 @@ class WatchLeft(msgspec.Struct, frozen=True, tag="left"):
     zxid: int
 
 
+class WirePassed(msgspec.Struct, frozen=True):
+    """How much of a client the wire's record has, with what is under way.
+
+    ``requests`` counts handshakes, too; ``events`` are watch events that servers sent. ``until`` is
+    when they were counted, in nanoseconds on the run's clock: what passed earlier is counted, and
+    what passes later is not.
+    """
+
+    requests: int
+    events: int
+    until: int
+
+
 class Links(Protocol):
     """All links of a run."""
 
@@ -152,11 +165,8 @@ class Links(Protocol):
     def shown(self, client: int) -> int:
         """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
 
-    def recorded(self, client: int) -> int:
-        """How many handshakes and requests of a client (the auditor, too) are in the wire's record.
-
-        Those under way are among them.
-        """
+    def recorded(self, client: int) -> WirePassed:
+        """How much of a client (the auditor, too) is in the wire's record so far."""
 
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from rumpus.checker.wire.records import Event, Handshake, Request
+from rumpus.harness.links.links import WirePassed
 from rumpus.harness.links.wire_fields import (
     ASKS,
     NAMES,
@@ -39,6 +40,7 @@ class WireLog:
     Attributes:
         lines: what was not written yet.
         begun: client -> how many handshakes and requests of it have passed.
+        events: client -> how many watch events servers have sent to it.
     """
 
     _MANY = 1 << 16  # bytes
@@ -47,6 +49,7 @@ class WireLog:
         self.origin = origin
         self.lines = bytearray()
         self.begun: Counter[int] = Counter()
+        self.events: Counter[int] = Counter()
         self._write = write
         self._encoder = msgspec.json.Encoder()
         self._taps: dict[WireTap, None] = {}
@@ -55,6 +58,10 @@ class WireLog:
     def tap(self, client: int, connection: int, node: str) -> "WireTap":
         """Begin to record a connection."""
         return WireTap(self, client, connection, node)
+
+    def passed(self, client: int, now: int) -> WirePassed:
+        """How much of a client has passed until now, in monotonic nanoseconds."""
+        return WirePassed(self.begun[client], self.events[client], now - self.origin)
 
     def add(self, record: Handshake | Request | Event) -> None:
         """Take a record that is complete."""
@@ -205,6 +212,7 @@ class WireTap:
             return
         if what is not None:
             time = now - self._log.origin
+            self._log.events[self._client] += 1
             self._log.add(Event(self._client, self._connection, time, what, path))
 
     def end(self) -> None:

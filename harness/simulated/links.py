@@ -7,7 +7,7 @@ of a kind; with real processes that happens only by luck.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
-from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen
+from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen, WirePassed
 from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
@@ -25,6 +25,7 @@ from rumpus.harness.simulated_faults import (
     TriggerLinks,
 )
 from rumpus.recipes.servers import Servers
+from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
 from rumpus.simulation.network.network import Network
@@ -311,10 +312,10 @@ class SimLinks:
         self._chosen(client, ())
         return self._tallies[client].shown
 
-    def recorded(self, client: int) -> int:
-        """How many handshakes and requests of a client are in the wire's record so far."""
+    def recorded(self, client: int) -> WirePassed:
+        """How much of a client is in the wire's record so far."""
         self._chosen(client, ())
-        return self._wire.begun[client]
+        return self._wire.passed(client, BOOT + self._simulator.now)
 
     def unimplemented(self, client: int) -> bool:
         """Whether a reply has passed to the client that refuses a request as unknown (-6)."""

@@ -222,6 +222,7 @@ def _contradictions(
         lossy=LYING_DISK in record.nemesis or record.options.get("server_mutant") is not None,
         sessions=record.system == ZOOKEEPER,
         wire=None if files.changed is None or files.changed else files.wire,
+        session_timeout=record.session_timeout,
     )
     if said is not None:
         found.history += [

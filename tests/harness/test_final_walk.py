@@ -11,6 +11,7 @@ from kazoo.security import make_digest_acl
 from rumpus.checker.timeline.coherence import contradictions
 from rumpus.harness.final_walk import LONGEST_S, PATIENCE_S, walk_server
 from rumpus.harness.links.link_process import ProcessLinks
+from rumpus.harness.links.links import WirePassed
 from rumpus.harness.simulated import run as sim_run
 from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.run import _own_client, walk_from
@@ -229,7 +230,7 @@ class WithoutAuditor(SimLinks):
         return self._servers[node]
 
     def recorded(self, client):
-        return 0 if client == CLIENTS else super().recorded(client)
+        return WirePassed(0, 0, 0) if client == CLIENTS else super().recorded(client)
 
 
 def test_the_load_and_its_faults_are_the_same_whether_there_is_an_auditor(simulate, monkeypatch):

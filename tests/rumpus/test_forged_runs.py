@@ -93,6 +93,9 @@ SAID = {
     "an unknown recipe without promises": "what nowhere.locks:Lock promises is on trust",
     "no promises": "the run names others than lock / fair makes",
     "no end": "it has no end",
+    "no wire and no counts": "what passed on the links of c0 was not counted",
+    "no events on the wire": "had passed on its links, and 0 are recorded",
+    "another session timeout to both": "but clients asked for 2 s",
 }
 """Forgery -> what is told of it: each contradiction that is looked for has one here."""
 

@@ -273,3 +273,31 @@ def no_request_carried(run: RunDirectory, _: RunDirectory) -> bool:
             lines[at] = json.dumps(record) + "\n"
     run.history.write_text("".join(lines))
     return True
+
+
+def _kept_on_the_wire(run: RunDirectory, keep: Callable[[bytes], bool]) -> bool:
+    """Drop lines of the record of the wire."""
+    lines = run.wire.read_bytes().splitlines(keepends=True)
+    left = [line for line in lines if keep(line)]
+    run.wire.write_bytes(b"".join(left))
+    return len(left) < len(lines)
+
+
+@forgery
+def no_wire_and_no_counts(run: RunDirectory, _: RunDirectory) -> bool:
+    run.wire.unlink()
+    return kept(run, lambda record: (record["process"], record["f"]) != ("link", "wire"))
+
+
+@forgery
+def no_events_on_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept_on_the_wire(run, lambda line: b'"type":"event"' not in line)
+
+
+@forgery
+def another_session_timeout_to_both(run: RunDirectory, _: RunDirectory) -> bool:
+    first, *rest = run.history.read_text().splitlines(keepends=True)
+    test = json.loads(first)
+    test["value"]["session_timeout"] = 9.0
+    run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
+    return told(run, session_timeout=9.0)

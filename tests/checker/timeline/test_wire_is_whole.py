@@ -1,35 +1,198 @@
-"""A record of the wire from which something is missing contradicts the history."""
+"""A record of the wire that lacks what the history has, or denies it, contradicts the history."""
 
 import msgspec
+import pytest
 
 from rumpus.checker.timeline.coherence import contradictions
-from rumpus.checker.wire.records import Event, Handshake, WireRecords
-from tests.checker.recorded import Recorded
+from rumpus.checker.wire.records import Event, Handshake, Request, WireRecords
+from tests.checker.recorded import MS, Recorded
+
+SECOND = 1_000_000_000
+SESSION = 0x10
+COUNTED = 100 * SECOND
+CREATED = Event(0, 1, 2 * SECOND, "created", "/a")
 
 
-def found(*wire):
-    history = (
-        Recorded(1)
-        .add(5, "link", "info", "wire", {"client": 0, "recorded": 2})
-        .add(6, "link", "info", "wire", {"client": 1, "recorded": 1})
-        .history()
+def shake(client, *, connection=1, sent=SECOND, session=0, wanted=2000):
+    return Handshake(
+        client, connection, "n1", sent, sent + 1, wanted=wanted, session=session, timeout=wanted
     )
+
+
+def request(sent, *, connection=1, answered=True):
+    return Request(
+        "get-data",
+        client=0,
+        connection=connection,
+        xid=1,
+        sent=sent,
+        answered=sent + 1 if answered else None,
+    )
+
+
+def counted(client, recorded, **more):
+    return {"client": client, "recorded": recorded, "events": 0, "until": COUNTED, **more}
+
+
+WHOLE = (counted(0, 2), counted(1, 1))
+"""What ``shake(0), shake(0), shake(1)`` comes to."""
+
+
+def found(*wire, counts=WHOLE, told=(), session_timeout=None, truncated=False):
+    """What contradicts a history of one client, with records of (time, process, f, value)."""
+    recorded = Recorded(1)
+    for time, process, f, value in told:
+        recorded.add(time / MS, process, "info", f, value)
+    for value in counts:
+        recorded.add(COUNTED / MS, "link", "info", "wire", value)
+    recorded.add(COUNTED / MS, "link", "info", "requests", {"client": 0, "requests": {}})
+    history = recorded.history()
+    history.truncated = truncated
     content = b"".join(msgspec.json.encode(each) + b"\n" for each in wire)
-    return contradictions(history, sessions=False, wire=WireRecords(content)).wire
+    return contradictions(history, wire=WireRecords(content), session_timeout=session_timeout)
 
 
-def shake(client):
-    return Handshake(client, 1, "n1", 1)
+def of_wire(*wire, **more):
+    return found(*wire, **more).wire
 
 
-def test_a_wire_with_all_or_more_is_whole():
-    assert found(shake(0), shake(0), shake(1)) == []
-    assert found(shake(0), shake(0), shake(0), shake(1)) == []
+def test_a_wire_with_all_is_whole_whatever_passed_later():
+    assert of_wire(shake(0), shake(0), shake(1)) == []
+    later = COUNTED + 1
+    assert of_wire(shake(0), shake(0), shake(0, sent=later), shake(1), request(later)) == []
+
+
+def test_what_passed_in_the_nanosecond_of_the_count_may_be_counted_or_not():
+    same = shake(0, sent=COUNTED)
+    assert of_wire(shake(0), shake(0), same, shake(1)) == []
+    assert of_wire(shake(0), same, shake(1)) == []
+    assert of_wire(same, shake(1)) != []
 
 
 def test_what_is_missing_is_told():
-    event = Event(0, 1, 2, "created", "/a")
-    assert found(shake(0), event) == [
+    assert of_wire(shake(0)) == [
         "2 handshakes and requests of c0 had passed on its links, and 1 are recorded",
         "1 handshakes and requests of the auditor had passed on its links, and 0 are recorded",
     ]
+
+
+def test_what_was_added_is_told():
+    assert of_wire(shake(0), shake(0), shake(1), request(SECOND)) == [
+        "2 handshakes and requests of c0 had passed on its links, and 3 are recorded"
+    ]
+
+
+def test_events_are_counted_too():
+    wire = (shake(0), shake(0), shake(1))
+    counts = (counted(0, 2, events=1), counted(1, 1))
+    assert of_wire(*wire, CREATED, counts=counts) == []
+    assert of_wire(*wire, counts=counts) == [
+        "1 watch events of c0 had passed on its links, and 0 are recorded"
+    ]
+    assert of_wire(*wire, CREATED) == [
+        "0 watch events of c0 had passed on its links, and 1 are recorded"
+    ]
+
+
+@pytest.mark.parametrize("client", [0, 1])
+def test_every_client_and_the_auditor_are_counted_once(client):
+    counts = [counted(0, 0), counted(1, 0)]
+    told = "c0" if client == 0 else "the auditor"
+    words = [f"what passed on the links of {told} was not counted, or not once"]
+    assert of_wire(counts=[counts[1 - client]]) == words
+    assert of_wire(counts=[*counts, counts[client]]) == words
+    assert of_wire(counts=[counts[1 - client]], truncated=True) == []
+
+
+@pytest.mark.parametrize("field", ["events", "until"])
+def test_a_count_without_all_its_fields_counts_nothing(field):
+    count = counted(0, 0)
+    del count[field]
+    assert of_wire(counts=[count, counted(1, 0)]) == [
+        "of what passed on the links of c0, not all was counted"
+    ]
+
+
+def seen(time, path="/a", connection=1):
+    value = {"client": 0, "connection": connection, "path": path, "event": "created", "shown": 0}
+    return (time, "link", "watch", value)
+
+
+@pytest.mark.parametrize(
+    ("events", "more"),
+    [
+        ([seen(2)], []),
+        ([seen(2), seen(3)], ["2 watch events (created /a) reached c0 on its connection 1"]),
+        ([seen(2, path="/b")], ["1 watch events (created /b) reached c0 on its connection 1"]),
+        ([seen(2, connection=2)], ["1 watch events (created /a) reached c0 on its connection 2"]),
+    ],
+)
+def test_no_more_events_reach_a_client_than_were_sent(events, more):
+    counts = (counted(0, 0, events=1), counted(1, 0))
+    words = found(CREATED, counts=counts, told=events).history
+    told = [each for each in words if "servers sent" in each]
+    assert [each.partition(", but")[0] for each in told] == more
+
+
+CONNECTED = (SECOND, "session", "connected", {"client": 0, "session": "0x10"})
+
+
+@pytest.mark.parametrize(("wanted", "contrary"), [(2000, False), (1999, False), (600, True)])
+def test_a_client_asked_for_the_session_timeout(wanted, contrary):
+    words = found(
+        shake(0, session=SESSION, wanted=wanted),
+        counts=(counted(0, 1), counted(1, 0)),
+        told=[CONNECTED],
+        session_timeout=2.0,
+    ).history
+    told = "the run's session timeout was 2 s, but clients asked for 0.6 s"
+    assert (told in words) is contrary
+
+
+def test_sessions_that_a_program_makes_itself_may_have_any_timeout():
+    words = found(
+        shake(0, session=SESSION),
+        shake(0, session=0x11, wanted=9000),
+        told=[CONNECTED],
+        counts=(counted(0, 2), counted(1, 0)),
+        session_timeout=2.0,
+    )
+    assert not list(words)
+    alone = found(
+        shake(0, session=0x11, wanted=9000),
+        told=[CONNECTED],
+        counts=(counted(0, 1), counted(1, 0)),
+        session_timeout=2.0,
+    )
+    assert not list(alone)
+
+
+def lost(at, f="suspended"):
+    return (at, "session", f, {"client": 0, "session": "0x10"})
+
+
+@pytest.mark.parametrize("f", ["suspended", "lost", "closed"])
+def test_a_lost_connection_does_not_go_on(f):
+    wire = (shake(0, session=SESSION), request(20 * SECOND))
+    told = [CONNECTED, lost(10 * SECOND, f)]
+    (words,) = found(*wire, told=told, counts=[counted(0, 2), counted(1, 0)]).history
+    assert words.startswith("record 1: c0 lost its connection, but 1, which it had, carried")
+    assert words.endswith("its requests for 10.0 s more")
+
+
+NEXT = shake(0, connection=2, session=SESSION, sent=11 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("wire", "at"),
+    [
+        ([request(14 * SECOND)], 10 * SECOND),  # in buffers, while the links were late
+        ([request(20 * SECOND, answered=False)], 10 * SECOND),
+        ([request(20 * SECOND)], SECOND + 1),  # told late: that was the connection before
+        ([NEXT, request(30 * SECOND, connection=2)], 10 * SECOND),
+    ],
+)
+def test_the_next_connection_and_what_was_sent_before_may(wire, at):
+    counts = [counted(0, 1 + len(wire)), counted(1, 0)]
+    words = found(shake(0, session=SESSION), *wire, told=[CONNECTED, lost(at)], counts=counts)
+    assert not list(words)

@@ -174,7 +174,7 @@ def test_a_full_disk_ends_the_record_of_the_wire_and_nothing_else():
     with socket.create_connection(links.address(0, "n1")) as client:
         client.sendall(greeting)
         assert client.recv(1) == b""
-    assert links.recorded(0) in (0, 1)
+    assert links.recorded(0).requests in (0, 1)
     links.close()
     assert links._process.returncode == 0
 
@@ -191,6 +191,8 @@ def test_what_passed_is_in_the_file(tmp_path):
         with accepted:
             client.sendall(b"\0\0\0\x04abcd")
             assert accepted.recv(8)
-            assert links.recorded(0) == 1
+            passed = links.recorded(0)
     (shake,) = WireRecords((tmp_path / "wire").read_bytes())
     assert (shake.client, shake.node, shake.answered) == (0, "n1", None)
+    assert (passed.requests, passed.events) == (1, 0)
+    assert shake.sent <= passed.until <= time.monotonic_ns()

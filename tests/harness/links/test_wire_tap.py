@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.wire.records import (
+    Event,
     Handshake,
     MalformedWire,
     Request,
@@ -137,8 +138,11 @@ def test_nothing_that_passes_breaks_the_recording(frames):
     for xid, (raw, kind, body) in enumerate(frames):
         tap.to_server(packet(body if raw else struct.pack(">ii", xid, kind) + body), 2)
         tap.from_server(packet(body if raw else struct.pack(">iqi", xid, 1, 0) + body), 3)
+    counted = log.passed(0, 9)
     records = recorded(log)
     assert len(records) <= len(frames) + 1
+    events = sum(isinstance(each, Event) for each in records)
+    assert (counted.requests, counted.events) == (len(records) - events, events)
 
 
 def test_what_passes_as_its_connection_is_reset_is_written_too():
