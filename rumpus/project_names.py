@@ -10,6 +10,7 @@ Commands that judge a history read the names too, so what only runs need is impo
 """
 
 import contextlib
+import functools
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,7 +20,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.nearest_name import meant, nearest
-from rumpus.project_settings import NAME, REFERENCE, ProjectSettings, find_settings
+from rumpus.project_settings import (
+    NAME,
+    REFERENCE,
+    ProjectSettings,
+    find_settings,
+    run_around,
+)
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS, unknown_workload
@@ -201,10 +208,14 @@ class Names:
 
 
 def find_in_working_directory() -> None:
-    """Let modules of the working directory be imported, after all that are installed."""
+    """Let modules of the working directory be imported, after all that are installed.
+
+    Not those in a run's directory: no module of anybody's project lies there.
+    """
     with contextlib.suppress(OSError):  # the working directory may have been removed
-        if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)
+        here = Path.cwd()
+        if str(here) not in sys.path and run_around(here) is None:
+            sys.path.append(str(here))
 
 
 def names_here() -> Names:
@@ -219,7 +230,17 @@ def names_here() -> Names:
         return make_names(ProjectSettings(), [])
     there = entry_points()
     points = [point for kind in KINDS for point in there.select(group=f"rumpus.{kind}")]
-    return make_names(find_settings(here), points)
+    settings = find_settings(here)
+    for words in settings.ignored:
+        _say_once(words)
+    return make_names(settings, points)
+
+
+@functools.cache
+def _say_once(words: str) -> None:
+    from rumpus.consoles import notices  # noqa: PLC0415 - slow to import
+
+    notices().print(f"note: {words}", soft_wrap=True, markup=False)
 
 
 def make_names(settings: ProjectSettings, points: Iterable[EntryPoint]) -> Names:

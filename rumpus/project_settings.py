@@ -1,7 +1,8 @@
 """``[tool.rumpus]`` in ``pyproject.toml``: names, packages and defaults of a project.
 
 docs/reference/configuration.md describes the tables. The file is that of the working directory,
-or of the nearest directory above it that has such a table.
+or of the nearest directory above it that has such a table. Directories that people send each other,
+a run's or one with a case, may have such a file too: it is nobody's project there, and ignored.
 """
 
 import re
@@ -17,6 +18,12 @@ from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
 TABLE: Final = "tool.rumpus"
+
+_OF_RUNS: Final = "test.json"
+_OR_ELSE: Final = ("history.jsonl", "seal.json")
+"""A run's directory has the former, and one of the latter."""
+
+_CASES: Final = "*.case.json"
 
 REFERENCE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -53,6 +60,7 @@ class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
         shared: packages that all simulated processes share.
         defaults: options of all runs, by name.
         by_workload: workload -> options of its runs.
+        ignored: files that are no project's, and why, each in words.
     """
 
     file: Path | None = None
@@ -64,6 +72,7 @@ class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
     shared: Sequence[str] = ()
     defaults: Mapping[str, Any] = {}
     by_workload: Mapping[str, Mapping[str, Any]] = {}
+    ignored: Sequence[str] = ()
 
     def defaults_of(self, *workload: str) -> dict[str, Any]:
         """The defaults of a workload's runs, by the options' names.
@@ -88,15 +97,42 @@ def find_settings(directory: Path) -> ProjectSettings:
         UsageError: a file cannot be read, or has an unknown key or a wrong value; the message
             names the file and the key.
     """
+    ignored = []
     for place in (directory, *directory.parents):
         file = place / FILE
         try:
-            table = _table_of(file) if file.is_file() else None
+            if not file.is_file():
+                continue
+            if source := _sent_by_others(place):
+                if b"rumpus" in file.read_bytes():
+                    ignored.append(f"{file} is ignored: {source}")
+                continue
         except OSError:  # nobody can reach a file there: its path is too long
             continue
+        table = _table_of(file)
         if table is not None:
-            return _settings(file, table)
-    return ProjectSettings()
+            return msgspec.structs.replace(_settings(file, table), ignored=ignored)
+    return ProjectSettings(ignored=ignored)
+
+
+def run_around(directory: Path) -> Path | None:
+    """The run's directory in which a directory lies, or which it is; None if there is none."""
+    for place in (directory, *directory.parents):
+        if (place / _OF_RUNS).exists() and any((place / each).exists() for each in _OR_ELSE):
+            return place
+    return None
+
+
+def _sent_by_others(directory: Path) -> str:
+    """Why a file in a directory is no project's; empty if it may be one's."""
+    if run := run_around(directory):
+        return f"it lies in the run {run}, which anybody may have sent"
+    if case := next(directory.glob(_CASES), None):
+        return (
+            f"it lies beside the case {case.name}, which anybody may have sent; keep the cases of "
+            "a project in a folder of their own"
+        )
+    return ""
 
 
 def _table_of(file: Path) -> Any:

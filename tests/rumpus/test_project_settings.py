@@ -108,3 +108,35 @@ def test_what_cannot_be_is_refused_by_file_and_key(project, text, key, why):
         find_settings(place)
     assert str(refused.value).startswith(f"{place / 'pyproject.toml'}: {key}")
     assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        (["test.json", "history.jsonl"], "it lies in the run"),
+        (["test.json", "seal.json"], "it lies in the run"),
+        (["case.case.json", "versions.txt"], "it lies beside the case case.case.json"),
+        (["../test.json", "../seal.json"], "it lies in the run"),
+    ],
+)
+def test_a_file_that_came_with_a_run_or_a_case_is_no_projects(project, tmp_path, files, why):
+    sent = tmp_path / "runs" / "sent"
+    project("[tool.rumpus.defaults]\nnodes = 5")
+    project("[tool.rumpus.defaults]\nnodes = 9", sent)
+    for each in files:
+        (sent / each).write_text("{}")
+    settings = find_settings(sent)
+    assert settings.file == tmp_path / "pyproject.toml"
+    (words,) = settings.ignored
+    assert words.startswith(f"{sent / 'pyproject.toml'} is ignored: {why}")
+    project("[tool.other]", sent)
+    assert not find_settings(sent).ignored
+
+
+def test_a_project_with_a_file_of_that_name_or_with_a_folder_of_cases_is_one(project, tmp_path):
+    project("[tool.rumpus.defaults]\nnodes = 5")
+    (tmp_path / "test.json").write_text("{}")
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "one.case.json").write_text("{}")
+    settings = find_settings(tmp_path / "cases")
+    assert (settings.file, settings.ignored) == (tmp_path / "pyproject.toml", [])

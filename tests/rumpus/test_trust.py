@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -114,8 +115,10 @@ def test_code_that_a_command_line_has_named_is_trusted(here):
 
 def test_code_that_the_project_names_is_trusted_but_not_if_its_file_came_with_the_case(here):
     (here / "pyproject.toml").write_text(NAMED)
-    assert main(["replay", str(case(here, folder="."))]) == 2
+    beside = case(here, folder=".")
+    assert main(["replay", str(beside)]) == 2
     assert not ran(here)
+    beside.unlink()
     assert main(["replay", str(case(here))]) in (0, 1, 3)
     assert ran(here)
     assert trusted_places() == []
@@ -127,3 +130,21 @@ def test_a_file_of_trusted_places_that_is_none_is_said(here, capsys):
     assert main(["replay", str(case(here))]) == 2
     assert f"{places_file()}: no list of trusted places" in capsys.readouterr().err
     assert not ran(here)
+
+
+@pytest.mark.parametrize("words", [["list"], ["check", "history.jsonl", "--model", "evil"]])
+def test_what_a_runs_directory_brings_along_is_not_imported(here, monkeypatch, capsys, words):
+    """A stranger's run has a pyproject.toml that gives names to the module beside it."""
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each != str(here)])
+    (here / "pyproject.toml").write_text(
+        f'{NAMED}\n[tool.rumpus.models]\nevil = "evil_lock:Lock"\n'
+    )
+    for name in ("test.json", "history.jsonl"):
+        (here / name).write_text("{}")
+    main(words)
+    told = capsys.readouterr().err
+    assert not ran(here)
+    assert told.count("pyproject.toml is ignored: it lies in the run") == 1
+    main(["check", "history.jsonl", "--model", "evil_lock:Lock"])
+    assert not ran(here)
+    assert "there is no module 'evil_lock': modules are looked for" in capsys.readouterr().err

@@ -90,8 +90,9 @@ def _no_module(name: str) -> str:
     if near:
         return f"there is no module {name!r}; did you mean {f'{parent}.{near}'.lstrip('.')}?"
     return (
-        f"there is no module {name!r}: run rumpus in the directory where it is, or install it "
-        "beside rumpus"
+        f"there is no module {name!r}: modules are looked for beside rumpus, where it is "
+        "installed, then in your project (where its pyproject.toml is) and in the working "
+        "directory, if that is not a run's"
     )
 
 
