@@ -22,11 +22,12 @@ MOST_ERRORS = 5
 def explored_exit_code(explored: Exploration, *, interrupted: bool) -> int:
     """The exit code of an exploration.
 
-    1 if a failure was found, else the gravest exit code of a run that could not be performed, but
-    at least 3 if most runs could not be decided, none was judged, or not all were done; else 0.
+    1 if a failure was found, or a run was a violation without one (by ``strict``), else the
+    gravest exit code of a run that could not be performed, but at least 3 if most runs could not
+    be decided, none was judged, or not all were done; else 0.
     """
     return campaign_exit_code(
-        failed=bool(explored.findings.found or explored.findings.deaths),
+        failed=bool(explored.findings.found or explored.findings.deaths or explored.unexplained),
         errors=[error.exit_code for error in explored.errors],
         undecided=interrupted or explored.undecided,
     )

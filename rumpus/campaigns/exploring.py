@@ -82,6 +82,15 @@ class Exploration:
         return 2 * judged["valid"] <= judged.total()
 
     @property
+    def unexplained(self) -> int:
+        """How many violations are neither among the failures nor accepted.
+
+        With ``strict`` hazards make them, and are no failures; else there are none.
+        """
+        noted = len(self.findings.failures) + self.findings.accepted
+        return max(0, self.outcomes.get("violation", 0) - noted)
+
+    @property
     def refused(self) -> bool:
         """Whether all of its runs were refused, those of at least one seed of each kind."""
         seeds = {error.seed for error in self.errors}

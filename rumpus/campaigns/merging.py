@@ -7,18 +7,19 @@ took for one of an earlier finding, where all parts together know no such findin
 of that finding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import msgspec
 
 from rumpus.campaigns.exploring import Exploration
 from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
 from rumpus.campaigns.tasks import software
+from rumpus.checker.verdict import Outcome
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.untrusted_file import read_regular
@@ -170,7 +171,35 @@ def load_part(path: Path) -> Part:
         except LookupError as error:
             words = f"{path}: has no case of the failure of seed {failure.seed}"
             raise UsageError(words) from error
+    if why := next(_inconsistent(part), None):
+        raise UsageError(
+            f"{path}: contradicts itself: {why}; it was damaged or changed, so make that part again"
+        )
     return part
+
+
+def _inconsistent(part: Part) -> Iterator[str]:
+    """What of a part does not add up, in words. No exploration writes such a part."""
+    for number, outcomes, what in (
+        (part.runs, part.outcomes, "runs"),
+        (part.short_runs, part.short_outcomes, "short runs"),
+    ):
+        if unknown := sorted(outcomes.keys() - set(get_args(Outcome))):
+            yield f"no run has the outcome {unknown[0]!r}"
+        if (total := sum(outcomes.values())) != number:
+            yield f"it has {number:,} {what}, and outcomes of {total:,}"
+    for outcome, number in part.short_outcomes.items():
+        if number > (all_of_them := part.outcomes.get(outcome, 0)):
+            yield f"{number:,} short runs were {outcome}, and of all only {all_of_them:,}"
+    if part.accepted and not part.campaign.get("known"):
+        yield f"{part.accepted:,} failures were accepted, but the exploration accepts none"
+    if part.failures and not part.outcomes.get("violation"):
+        yield f"it has {len(part.failures):,} failures, but no run was a violation"
+    if not part.campaign.get("strict") and (number := merge([part]).unexplained):
+        yield (
+            f"{part.outcomes['violation']:,} runs were violations, and of {number:,} of these it "
+            "has no failure"
+        )
 
 
 def check_parts(parts: Mapping[Path, Part]) -> None:

@@ -76,11 +76,12 @@ def exploration(outcomes=None, short=None, errors=()):
         (exploration({"valid": 1}, {"inconclusive": 16}), 0),
         (exploration(short={"inconclusive": 16}), 3),
         (exploration(short={"valid": 16}), 0),
+        (exploration({"valid": 3, "violation": 1}), 1),
     ],
 )
 def test_the_exit_code_of_an_exploration_and_of_its_parts(seen, code):
     assert explored_exit_code(seen, interrupted=False) == code
-    assert explored_exit_code(seen, interrupted=True) == max(code, 3)
+    assert explored_exit_code(seen, interrupted=True) == (code if code == 1 else max(code, 3))
     part = msgspec.json.encode(part_of(seen, Shard(0, 1), {}, interrupted=False))
     merged = merge([msgspec.json.decode(part, type=Part)])
     assert explored_exit_code(merged, interrupted=False) == code

@@ -111,6 +111,35 @@ def test_a_failure_without_a_case_is_refused(parts, tmp_path, capsys):
     assert "bad.json: has no case of the failure of seed 0" in refused(capsys, bad, parts["1"])
 
 
+NOTHING_WRONG = {"failures": [], "made": [], "deaths": []}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (NOTHING_WRONG, "3 runs were violations, and of 3 of these it has no failure"),
+        (NOTHING_WRONG | {"accepted": 3}, "3 failures were accepted, but the exploration accepts"),
+        (NOTHING_WRONG | {"outcomes": {"valid": 4}}, "it has 3 runs, and outcomes of 4"),
+        ({"outcomes": {"valid": 3}}, "but no run was a violation"),
+        ({"outcomes": {"fine": 3}}, "no run has the outcome 'fine'"),
+        ({"short_runs": 1}, "it has 1 short runs, and outcomes of 0"),
+        (
+            {"short_runs": 9, "short_outcomes": {"violation": 9}},
+            "9 short runs were violation, and of all only 3",
+        ),
+    ],
+)
+def test_a_part_that_contradicts_itself_is_refused(parts, tmp_path, capsys, change, words):
+    document = json.loads(parts["0"].read_text())
+    assert document["part"]["outcomes"] == {"violation": 3}
+    document["part"] |= change
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(document))
+    told = refused(capsys, bad, parts["1"])
+    assert "bad.json: contradicts itself: " in told
+    assert words in told
+
+
 def test_what_is_no_document_is_refused(tmp_path, capsys):
     bad = tmp_path / "bad.json"
     for text in ("", "[]", "{", '{"reasons": ["no"], "exit_code": 4}', "\udcff"):
