@@ -213,9 +213,12 @@ def _contradictions(
     files: RunFiles, said: FirstRecord | None, clock: WallClock | None
 ) -> Contradictions:
     """Where the parts of a run's record contradict each other."""
-    record = files.record
+    record, history = files.record, files.history
+    if is_reference(record.recipe) or is_reference(record.workload):
+        # Code of others may make clients of its own, and nobody records their sessions.
+        history = history.with_sessions(_sessions_on_links(files))
     found = contradictions(
-        files.history.with_sessions(_sessions_on_links(files)),
+        history,
         plan=record.planned(),
         truth=files.truth,
         clock=clock,
