@@ -248,6 +248,9 @@ def turns(grants=12, clients=3):
     recorded.add(at, 0, "invoke", "inspect").add(at + 1, 0, "ok", "inspect", {"nodes": []})
     for client in range(clients):
         recorded.add(at + 2, "link", "info", "requests", {"client": client, "requests": {}})
+    for client in range(clients + 1):  # the links of clients made by hand carried nothing
+        counts = {"client": client, "recorded": 0, "events": 0, "until": 0}
+        recorded.add(at + 2, "link", "info", "wire", counts)
     return recorded.add(at + 2, "control", "info", "phase-end").end(at + 3)
 
 
