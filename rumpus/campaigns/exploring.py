@@ -48,7 +48,7 @@ class Exploration:
     Attributes:
         runs: how many runs were performed and judged, without those that shrink.
         short_runs: how many of them were short ones, or systematic ones, which are short, too.
-        systematic: how many seeds have made systematic ones.
+        systematic: how many seeds have made systematic ones that could be performed.
         virtual_seconds: how long they took on their own clocks.
         cpu_seconds: processor time that they took.
         outcomes: outcome -> number of runs.
@@ -189,8 +189,10 @@ class Explorer:
             if over() and self.exploration.runs and not underway.done():
                 underway.cancel()
                 break
-            self.exploration.systematic += self._kind(seed) == "systematic"
-            for each in underway.result():
+            made = underway.result()
+            performed = any(each.attempt.outcome is not None for each in made)
+            self.exploration.systematic += performed and self._kind(seed) == "systematic"
+            for each in made:
                 self._note(seed, each.attempt)
             self._notify(self.exploration)
             if self.exploration.refused or until(self.exploration):

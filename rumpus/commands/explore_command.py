@@ -85,8 +85,10 @@ def explore_command(arguments: argparse.Namespace) -> int:
         budget = BUDGET_S
     ending: EnvironmentRefusal | None = None
     interrupted = False
-    # Seeds that are given decide all; else explorations go on where the last one ended.
-    memory = None if "seed" in given["fixed"] else CornerMemory(settings, names)
+    # Seeds that are given decide all, and parts of one exploration must not overlap. Any other
+    # exploration goes on where the last one ended.
+    alone = "seed" not in given["fixed"] and arguments.shard is None
+    memory = CornerMemory(settings, names) if alone else None
     with _performers(arguments, settings) as performers, line.live():
         explorer = Explorer(
             settings,
