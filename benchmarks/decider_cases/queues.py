@@ -4,6 +4,7 @@ import numpy as np
 
 from benchmarks.decider_cases.case import Case
 from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.deciders.typed_values import TRUE
 from rumpus.checker.deciders.values import MISSING, Values
 
 CLIENTS = 20
@@ -108,7 +109,7 @@ def growing_set(rows: int) -> OperationTable:
         np.repeat([0, 1], half),
         np.concatenate((added, added + 60_000)),
         np.concatenate((value, value)),
-        Values(np.repeat([MISSING, 0], half), [True]),
+        Values(np.repeat([MISSING, 0], half), [TRUE]),
         rng,
     )
 
