@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
+from rumpus.checker.deciders.typed_values import FALSE
 from rumpus.checker.deciders.values import MISSING, Ints, Values, WrongOperations
 
 WRITES = ("write", "create")
@@ -116,7 +117,7 @@ class ZnodeOperations:
             elif f in READS and known:
                 seen = NOTHING if zxid == MISSING else zxid
                 self.reads.append(Sight(row, key, seen, version, result[row], "read"))
-            elif f == "sync" and known and result[row] is not False:
+            elif f == "sync" and known and result[row] is not FALSE:
                 self.syncs.append(row)
             elif f == "event":
                 self.events.append((row, zxid if zxid > 0 else None))

@@ -187,12 +187,12 @@ def _recipes(job: Job, workload: str, names: Names, place: str) -> Sequence[str]
 
 
 def _sound(workload: Workload) -> list[str]:
-    """The recipes of its catalogue that should keep their promises, and kazoo's classes."""
+    """The recipes of its catalogue that should keep their promises."""
     return [
         name
         for name, entry in workload.catalogue.items()
         if not (isinstance(entry, CatalogueEntry) and entry.faulty) and not name.endswith(BARE)
-    ] + [*workload.of_kazoo]
+    ]
 
 
 def _found(names: Names, workload: str, place: str) -> Workload:
