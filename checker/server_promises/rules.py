@@ -57,7 +57,7 @@ def check_server_rules(timeline: Timeline) -> CheckResult | None:
     if undecided := found.ground.undecided:
         result.unjudged.append(
             f"what had to come of {undecided} of {counted(found.ground.writes, 'write')}: rights "
-            "that are not known or were just changing, an odd path, or one of the servers' own"
+            "that are not known or were just changing, an odd path, or logs that differ"
         )
     talk = timeline.part(conversations)
     result.stats["mistaken"] = len(talk.mistaken)
