@@ -2,8 +2,9 @@
 
 An answer must have been true at some moment between call and return. It is wrong if it says
 *valid* although the hold had ended before the call, or *stale* although the hold lasted from before
-the call until after the return. The servers' logs tell when a hold ended, and so does its release:
-it lasted until an acknowledged release was called, and had ended when that returned.
+the call until after the return. The servers' logs tell when a hold ended. Without them its release
+does: it had ended when that returned, and had lasted until it was called if its client believed so
+long that it held. (A release may be acknowledged although the session had ended long before.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,11 +81,12 @@ def _stands(
             continue
         at_least, at_most = float(hold.granted), inf
         if hold.released and hold.release_called is not None:
-            at_least = hold.release_called
+            if hold.release_called <= hold.believed_until:
+                at_least = hold.release_called
             at_most = ends.get((hold.process, hold.release_called), inf)
         end = deletions.get((hold.node or "", hold.token or 0))
         if end is not None:
-            at_least = max(at_least, end - CLOCK_SLACK_NS)
+            at_least = end - CLOCK_SLACK_NS
             at_most = min(at_most, end + CLOCK_SLACK_NS)
         stands[sequencer] = _Stand(hold, at_least, at_most)
     return stands

@@ -213,6 +213,15 @@ def test_a_sequencer_stands_as_long_as_its_hold(at, valid, found, told):
     assert kinds(judge_sequencers(verified(recorded, at, valid), *lives)) == found
 
 
+@pytest.mark.parametrize("lives", [[life(0, 30, "expired")], []])
+def test_a_release_that_is_acknowledged_after_the_hold_has_ended_does_not_prolong_it(lives):
+    recorded = hold(Recorded(), 0, 0, 1, 10, sequencer="s0")
+    recorded.session(25, 0, "doubts")
+    verified(recorded, 40, valid=False)
+    recorded.release(60, 61, 0)
+    assert kinds(judge_sequencers(recorded, *lives)) == []
+
+
 def test_of_a_hold_whose_end_nobody_knows_any_answer_may_be_right():
     recorded = hold(Recorded(), 0, 0, 1, 10, sequencer="s0")
     recorded.add(50, 0, "invoke", "release").add(60, 0, "info", "release")
