@@ -35,6 +35,10 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         fresh: whether a client makes a new object each time that it begins.
         restarts: share of those beginnings before which the client is stopped and started again,
             so that it has a new session.
+        interrupts: share of those beginnings after which another thread of the program stops and
+            starts the client at some moment: while the attempt waits, during the hold, or during
+            the release.
+        auths: share of those beginnings after which another thread authenticates at such a moment.
         traffic: how many further requests a client sends before each operation while it holds.
         holding: how long half of the holds last, at the longest, in seconds, in families where
             clients contend; 0: as the workload has it.
@@ -53,6 +57,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     objects: Annotated[int, Meta(ge=1, le=MOST_OBJECTS)] = 1
     fresh: bool = False
     restarts: _Share = 0.0
+    interrupts: _Share = 0.0
+    auths: _Share = 0.0
     traffic: Annotated[int, Meta(ge=0, le=100)] = 0
     holding: _Seconds = 0.0
     chatter: Annotated[int, Meta(ge=0, le=100)] = 0
@@ -134,7 +140,10 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
         vanishing=(0.05, 0.2)[below(2)] if sometimes(4) else 0.0,
     )
     # A holder that outlives a session, and a leader of servers that has not noticed its fall.
-    if not sometimes(4):
-        return usage
-    holding = round(session_timeout + BEYOND_S + below(3), 3)
-    return msgspec.structs.replace(usage, holding=holding, chatter=below(4))
+    if sometimes(4):
+        holding = round(session_timeout + BEYOND_S + below(3), 3)
+        usage = msgspec.structs.replace(usage, holding=holding, chatter=below(4))
+    if sometimes(4):
+        share = (0.05, 0.2)[below(2)]
+        usage = msgspec.structs.replace(usage, interrupts=share, auths=(0.0, share)[below(2)])
+    return usage

@@ -80,6 +80,10 @@ def fitted(settings: RunSettings, system: str, client_image: str) -> RunSettings
     return settings
 
 
+NEEDS_ZOOKEEPER = ("restarts", "interrupts", "auths", "traffic", "chatter", "vanishing")
+"""Parts of a usage that use a client of ZooKeeper."""
+
+
 def _on_services(settings: RunSettings, name: str) -> RunSettings:
     """The settings of a run of a recipe that lives on services of the user's."""
     alone = f"{name} lives on {', '.join(settings.service)}"
@@ -87,10 +91,11 @@ def _on_services(settings: RunSettings, name: str) -> RunSettings:
     if settings.nodes not in (OPTIONS["nodes"].default, len(settings.service)):
         raise UsageError(f"{alone}: these are its servers, so leave --nodes out")
     usage = parse_usage(settings.usage)
-    if usage.restarts or usage.traffic or usage.vanishing:
+    for_zookeeper = [name for name in NEEDS_ZOOKEEPER if getattr(usage, name)]
+    if for_zookeeper:
         raise UsageError(
-            f"{alone}, and restarts, traffic and vanishing of --usage are for clients of "
-            "ZooKeeper: leave them out"
+            f"{alone}, and {', '.join(for_zookeeper)} of --usage is for clients of ZooKeeper: "
+            "leave it out"
         )
     return replace(settings, ensemble="auto", nodes=len(settings.service))
 

@@ -1,10 +1,12 @@
 """A client that uses a recipe as ``harness.generators.usage.Usage`` says, where that is not usual.
 
-Only between two uses, when it holds nothing, does it take another object of the recipe, get another
-session, or delete the contenders' parent. All of that is part of the operation that comes next.
+Only between two uses, when it holds nothing, does it take another object of the recipe or delete
+the contenders' parent. All of that is part of the operation that comes next. What other threads of
+the program do to the client (``other_threads``) falls at any moment of a use.
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from kazoo.exceptions import KazooException
@@ -17,12 +19,18 @@ from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Step
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import Usage
 from rumpus.workloads.framework.open_client import OpenClient
+from rumpus.workloads.framework.other_threads import Chatter, Meanwhile
 
 CONNECT_S: Final = 5.0
 """Seconds that a client waits for its new session when it has been started again."""
 
 REQUEST_S: Final = 1.0
 """Seconds that it waits for the answer when it deletes the contenders' parent."""
+
+
+MOMENTS_S: Final = (0.005, 0.05, 0.5, 3.0)
+"""How late in a use other threads do something, at the latest, in seconds: while single requests
+are under way, while the attempt waits, or while it holds."""
 
 
 class UsedClient(OpenClient):
@@ -47,11 +55,16 @@ class UsedClient(OpenClient):
         self._turn = 0
         self._depth = 0
         self._chatter: Chatter | None = None
+        self._meanwhile: Meanwhile | None = None
+        self._acting = threading.Lock()
+        self._stopping = False
         self._draws = Draws(Seed(context.client).child(context.process))
         super().__init__(workload, self._objects[0], rest)
 
     def believes(self) -> bool | float:
         """Whether the client believes that it holds by any of its objects."""
+        if self._stopping:  # who ends the session of a hold gives the hold up
+            return False
         beliefs = [self._workload.believes(each) for each in self._objects]
         return max((belief for belief in beliefs if belief is not False), default=False)
 
@@ -69,7 +82,12 @@ class UsedClient(OpenClient):
                 self._send_more()
             elif f == words.acquire:
                 self._begin_anew()
-        outcome = super().invoke(f, value)
+                self._meanwhile = self._drawn_meanwhile()
+        if f in (words.acquire, words.release):
+            outcome = super().invoke(f, value)
+        else:
+            with self._acting:
+                outcome = super().invoke(f, value)
         if f == words.acquire and outcome.type != "fail":
             self._depth = self._depth + 1 if words.counted else 1
         elif f == words.release:
@@ -85,6 +103,43 @@ class UsedClient(OpenClient):
         if self._chatter is not None:
             self._chatter.end()
         self._chatter = None
+        if self._meanwhile is not None:
+            self._meanwhile.end()
+        self._meanwhile = None
+
+    def _drawn_meanwhile(self) -> "Meanwhile | None":
+        """What another thread does in the use that begins now, if anything."""
+        interrupts, auths = self._often(self._usage.interrupts), self._often(self._usage.auths)
+        if not interrupts and not auths:
+            return None
+        longest = MOMENTS_S[int(self._draws.uniform() * len(MOMENTS_S))]
+        deed = self._interrupt if interrupts else self._authenticate
+        return Meanwhile(deed, self._draws.uniform() * longest)
+
+    def _interrupt(self) -> None:
+        """Stop and start the client, as a program does it that holds: between its actions.
+
+        It gives up what it holds with that. What a pending attempt or the recipe says of a hold
+        afterwards is the recipe's own word.
+        """
+        with self._acting:
+            self._stopping = True
+            self._context.look_at_belief()
+            self._restart(stopped=self._stopped)
+
+    def _stopped(self) -> None:
+        self._stopping = False
+        self._context.look_at_belief()
+
+    def _restart(self, stopped: Callable[[], None] = lambda: None) -> None:
+        try:
+            self._context.kazoo.stop()
+        finally:
+            stopped()
+        self._context.kazoo.start_async().wait(CONNECT_S)
+
+    def _authenticate(self) -> None:
+        self._context.kazoo.add_auth_async("digest", f"{self._context.name}:{self._workload.name}")
 
     @property
     def _busy(self) -> str:
@@ -98,8 +153,7 @@ class UsedClient(OpenClient):
         """What happens before a use: another session, a vanished parent, another object."""
         usage = self._usage
         if self._often(usage.restarts):
-            self._context.kazoo.stop()
-            self._context.kazoo.start_async().wait(CONNECT_S)
+            self._restart()
         if self._often(usage.vanishing):
             self._delete_parent()
         if usage.fresh:
@@ -132,35 +186,6 @@ class UsedClient(OpenClient):
                 kazoo.exists_async(path)
             else:
                 kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
-
-
-class Chatter:
-    """Requests that a holder sends again and again, and does not wait for, until it has released.
-
-    A client library may take what it sends for a sign that it is connected. With each request the
-    program looks whether it still holds.
-
-    Args:
-        context: the client's.
-        path: what it asks for.
-        pause: seconds between two requests.
-    """
-
-    def __init__(self, context: ClientContext, path: str, pause: float) -> None:
-        self._context, self._path, self._pause = context, path, pause
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._go_on, daemon=True)
-        self._thread.start()
-
-    def _go_on(self) -> None:
-        while not self._over.wait(self._pause):
-            self._context.kazoo.exists_async(self._path)
-            self._context.look_at_belief()
-
-    def end(self) -> None:
-        """Send no more."""
-        self._over.set()
-        self._thread.join()
 
 
 def paced(script: ScriptFunction, usage: Usage) -> ScriptFunction:

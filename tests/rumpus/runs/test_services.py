@@ -121,7 +121,7 @@ def prepared(**options):
         ({"nodes": 5}, "these are its servers, so leave --nodes out"),
         ({"image": "zookeeper"}, "takes no --image"),
         ({"swarm": "normal"}, "takes no --swarm"),
-        ({"usage": "restarts=0.5"}, "are for clients of ZooKeeper"),
+        ({"usage": "restarts=0.5"}, "restarts of --usage is for clients of ZooKeeper"),
         ({"recipe": "kazoo"}, "--service is for recipes of your own"),
         ({"workload": "counter"}, "a recipe of counter cannot live on services"),
     ],

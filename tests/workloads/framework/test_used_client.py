@@ -17,6 +17,7 @@ from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.other_threads import Meanwhile
 from rumpus.workloads.framework.used_client import UsedClient, paced
 from rumpus.workloads.framework.workload import Workload
 
@@ -54,6 +55,9 @@ class Kazoo:
         self.calls.append("start")
         return Answer()
 
+    def add_auth_async(self, scheme, credential):
+        self.calls.append(f"auth {scheme} {credential}")
+
     def delete_async(self, path):
         self.calls.append(f"delete {path}")
         return Answer(error=self.error)
@@ -65,6 +69,20 @@ class Kazoo:
     def create_async(self, path, **_):
         self.calls.append(f"create {path}")
         return Answer(f"{path}1")
+
+
+def looked_until(client, seen):
+    """Note what the client believes at each look, until it was seen; returns the event."""
+    reached = threading.Event()
+
+    def look():
+        beliefs.append(client.believes())
+        if beliefs == seen:
+            reached.set()
+
+    beliefs = []
+    client._context = msgspec.structs.replace(client._context, look_at_belief=look)
+    return reached
 
 
 class Thing:
@@ -276,3 +294,47 @@ def test_a_holder_whose_process_ends_falls_silent():
     thread = client._chatter._thread
     client.close()
     assert not thread.is_alive()
+
+
+def test_a_client_is_stopped_and_started_while_it_holds_and_believes_nothing_meanwhile():
+    client, workload, kazoo = used(interrupts=1.0)
+    looked = looked_until(client, [False, True])
+    for _ in range(20):  # the moment is drawn, and may fall after the release
+        client.invoke("acquire", None)
+        if looked.wait(0.05):
+            break
+        client.invoke("release", None)
+    assert looked.wait(30)
+    client.invoke("release", None)
+    assert kazoo.calls[-2:] == ["stop", "start"]
+    assert client._meanwhile is None
+    assert not client.believes()
+    assert workload.opened
+
+
+def test_a_client_is_not_stopped_while_it_acts():
+    client, _, kazoo = used()
+    looked = looked_until(client, [False, False])  # it holds nothing
+    with client._acting:
+        client._meanwhile = Meanwhile(client._interrupt, 0.0)
+        assert not looked.wait(0.05)
+        assert kazoo.calls == []
+    assert looked.wait(30)
+    client.close()
+    assert kazoo.calls == ["stop", "start"]
+
+
+def test_a_client_authenticates_while_it_waits_or_holds():
+    client, _, kazoo = used(auths=1.0)
+    while not kazoo.calls:
+        client.invoke("acquire", None)
+        client._meanwhile._over.wait(0.05)
+        client.invoke("release", None)
+    assert set(kazoo.calls) == {"auth digest c2:shelf"}
+
+
+def test_what_another_thread_has_not_begun_when_the_use_ends_is_not_done():
+    client, _, kazoo = used(interrupts=1.0)
+    client._meanwhile = Meanwhile(client._interrupt, 60.0)
+    client.close()
+    assert kazoo.calls == []
