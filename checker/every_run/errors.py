@@ -6,20 +6,28 @@ unknown. kazoo's exceptions are part of what a caller must expect, and so are a 
 an operation refuses it and closes the connection (``UnimplementedError``): then the recipe needs a
 newer server, and nothing is learned about its promises. A recipe may keep that error to itself, so
 the links note the refusal, too.
+
+A client library can fail, too: kazoo's connection ends for good with the thread that serves it. The
+program is told that the session is lost, and is never connected again. No recipe promises that its
+library is sound, so that is a hazard.
 """
 
 import builtins
 from collections import Counter
 from typing import Final
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
 from rumpus.checker.history import History
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import CheckResult, Kind
+from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 UNEXPECTED_ERROR = Kind(
     "unexpected-error", "a call raised an error that is a mistake of the program"
+)
+
+DEAD_CLIENT = Kind(
+    "dead-client", "a client's library ended its connection for good, and nobody had asked it to"
 )
 
 MISTAKES: Final = frozenset(
@@ -53,9 +61,9 @@ def unimplemented(history: History) -> str | None:
     return None
 
 
-@check("errors", finds=[UNEXPECTED_ERROR])
+@check("errors", finds=[UNEXPECTED_ERROR, DEAD_CLIENT])
 def check_errors(timeline: Timeline) -> CheckResult:
-    """Report operations that ended with an exception that is a mistake of the program.
+    """Report operations that ended with a mistake of the program, and clients whose library failed.
 
     Exceptions are counted by their type: their texts often vary (paths, identifiers). Each count
     stands with the first text.
@@ -85,4 +93,19 @@ def check_errors(timeline: Timeline) -> CheckResult:
         f"{f}: {kind}": {"count": count, "example": examples[f, kind]}
         for (f, kind), count in seen.items()
     }
+    result.anomalies += [
+        Anomaly(
+            kind=DEAD_CLIENT.name,
+            description=(
+                f"c{op.value['client']}'s kazoo closed its connection for good at "
+                f"{at(history, op.time)}, and nobody had stopped it"
+            ),
+            ops=[op.index],
+            clients=[op.value["client"]],
+            start=op.time,
+            end=op.time,
+        )
+        for op in history.events("session", "lost")
+        if op.value.get("dead")
+    ]
     return result

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
-from kazoo.protocol.states import KazooState
+from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 from kazoo.version import __version__ as kazoo_version
 
@@ -189,6 +189,7 @@ class ClientBody:
         self._workload: WorkloadClient | None = None
         self._latest_session: str | None = None
         self._broken = False
+        self._dead = False
         self._failures = 0
         self._belief = False
         self._belief_end: int | None = None
@@ -218,7 +219,7 @@ class ClientBody:
             # As whatever restarts services does: a client that can do nothing is not restarted
             # a thousand times a second.
             time.sleep(RESTART_PAUSE_S)
-        self._broken = False
+        self._broken = self._dead = False
         self._process = process
         self._latest_session = None
         if self._servers is None:
@@ -291,6 +292,8 @@ class ClientBody:
             if not isinstance(error, KazooException):
                 log.exception("%s failed", command.f)
             self._broken = True
+        if self._dead and outcome.type != "ok":
+            self._broken = True  # it would never be connected again
         self._failures = self._failures + 1 if self._broken else 0
         granted = command.f == workload.grants and outcome.type == "ok"
         value = outcome.value
@@ -344,9 +347,19 @@ class ClientBody:
             KazooState.SUSPENDED: "suspended",
             KazooState.LOST: "lost",
         }
-        self._session_record(words[state])
+        more: dict[str, Any] = {}
+        if state == KazooState.LOST and self._closed_itself():
+            self._dead, more = True, {"dead": True}
+        self._session_record(words[state], **more)
         self._suspended = state != KazooState.CONNECTED
         self._look_at_belief()
+
+    def _closed_itself(self) -> bool:
+        """Whether kazoo's connection ended for good with its thread, and nobody called ``stop``."""
+        kazoo = self._kazoo
+        if kazoo is None or kazoo.client_state != KeeperState.CLOSED:
+            return False
+        return not kazoo._stopped.is_set()  # noqa: SLF001 - set by stop, and nowhere said
 
     def _look_at_belief(self) -> None:
         """Record the belief if it has changed since the last look."""

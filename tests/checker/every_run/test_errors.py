@@ -85,3 +85,10 @@ def test_a_refusal_that_the_recipe_keeps_to_itself_is_told_by_the_links():
     counts = {"client": 1, "requests": {}, "shown": 0, "unimplemented": True}
     recorded.add(2, "link", "info", "requests", counts)
     assert unimplemented(recorded.history()).startswith("c1 made a request")
+
+
+def test_a_client_whose_library_failed_is_told():
+    recorded = Recorded().session(1, 0, "lost").session(4, 2, "lost", dead=True)
+    (anomaly,) = check_errors(laid_out(recorded.history())).anomalies
+    assert (anomaly.kind, anomaly.clients) == ("dead-client", [2])
+    assert "c2's kazoo closed its connection for good at" in anomaly.description

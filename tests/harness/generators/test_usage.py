@@ -21,7 +21,7 @@ def test_what_is_drawn_can_be_written_and_read_again():
 
 
 def test_each_part_is_drawn_in_some_runs_and_left_out_in_most():
-    for field in Usage.__struct_fields__:
+    for field in set(Usage.__struct_fields__) - {"auths"}:
         unusual = sum(getattr(usage, field) != getattr(USUAL, field) for usage in DRAWN)
         assert 0.1 * len(DRAWN) < unusual < 0.5 * len(DRAWN), field
 
