@@ -42,6 +42,19 @@ NAMES_ONLY: Final = ("--name-only", "--no-ext-diff", "--no-textconv", "--ignore-
 """For ``git diff``. Whether a submodule is dirty Git asks by its configuration, not by ours."""
 
 
+def apply_change(program: str, directory: Path, change: str) -> "subprocess.CompletedProcess[str]":
+    """Apply a unified diff to the files of a directory, which is taken for no repository's.
+
+    Args:
+        program: the path of Git.
+        directory: what the paths in the diff, without their first part, are relative to. None may
+            lead out of it.
+        change: the diff.
+    """
+    ceiling = {"GIT_CEILING_DIRECTORIES": str(directory.resolve().parent)}
+    return _call(program, directory, _WITHOUT_PROGRAMS, "apply", "-", told=change, more=ceiling)
+
+
 def _without_filters(program: str, directory: Path) -> list[str]:
     """Settings that take away the filters that the repository's own configuration names."""
     asked = ("config", "--show-scope", "--name-only", "-z", "--get-regexp", _FILTERS)
@@ -55,14 +68,19 @@ def _without_filters(program: str, directory: Path) -> list[str]:
 
 
 def _call(
-    program: str, directory: Path, settings: Iterable[str], *words: str
+    program: str,
+    directory: Path,
+    settings: Iterable[str],
+    *words: str,
+    told: str = "",
+    more: Mapping[str, str] | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     chosen = [word for setting in settings for word in ("-c", setting)]
     return subprocess.run(
         [program, "-C", str(directory), "--no-pager", *chosen, *words],
-        stdin=subprocess.DEVNULL,
+        input=told,
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **_ENVIRONMENT},
+        env={**os.environ, **_ENVIRONMENT, **(more or {})},
     )

@@ -9,7 +9,7 @@ Such code is trusted
 - if it lies where code was trusted once: by ``--trust``, or by a command line that named it
   (``rumpus run --recipe shop.locks:StockLock``). These places are kept in a file of the user's.
 
-A directory with a kazoo, and an image of servers, are code as well.
+A directory with a kazoo, a change of kazoo, and an image of servers, are code as well.
 """
 
 import importlib.util
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rumpus.project_names import Names, find_in_working_directory, names_here
 from rumpus.results.store_error import StoreError
+from rumpus.runs.mended_library import changes_of
 from rumpus.usage_error import UsageError
 from rumpus.user_state import keep_state, read_state, state_file
 from rumpus.workloads.own.references import is_reference
@@ -51,8 +52,11 @@ def code_of(settings: "RunSettings") -> Iterator[Code]:
         module = name.partition(":")[0].partition(".")[0]
         if is_reference(name) and module not in _OURS and (place := _place_of(module)):
             yield Code(option, name, place)
-    if settings.kazoo is not None and (there := Path(settings.kazoo)).exists():
-        yield Code("kazoo", settings.kazoo, str(there.resolve()))
+    if settings.kazoo is not None:
+        base, changes = changes_of(settings.kazoo)
+        for each in (base, *changes):
+            if each and (there := Path(each).expanduser()).exists():
+                yield Code("kazoo", each, str(there.resolve()))
     if settings.image is not None:
         yield Code("image", settings.image, settings.image)
 

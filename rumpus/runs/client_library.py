@@ -1,4 +1,4 @@
-"""Finds the kazoo that is asked for by ``--kazoo``: a version, or a directory.
+"""Finds the kazoo that is asked for by ``--kazoo``: a version, or a directory, with changes or not.
 
 A version is installed by pip, from the index that the user has configured, into a directory of its
 own in the cache (``$XDG_CACHE_HOME/rumpus``, else ``~/.cache/rumpus``), with the packages that it
@@ -16,7 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import kazoo
+
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.runs.mended_library import changed_copy, changes_of
 from rumpus.usage_error import UsageError
 
 INSTALL_PATIENCE_S: Final = 600.0
@@ -30,17 +33,23 @@ def find_kazoo(asked: str, say: Callable[[str], None]) -> Path:
 
     Args:
         asked: a version (``2.8.0``), or the path of a directory: the package ``kazoo`` itself, one
-            that has it, or a checkout.
+            that has it, or a checkout; nothing for the installed one. ``+FILE`` after that, once or
+            more, names a change (see ``mended_library``).
         say: called with a line before something is installed.
 
     Raises:
-        UsageError: there is no such version, or no kazoo in the directory.
-        EnvironmentRefusal: it cannot be installed on this host.
+        UsageError: there is no such version, no kazoo in the directory, or a change does not fit.
+        EnvironmentRefusal: it cannot be installed or changed on this host.
     """
+    base, files = changes_of(asked)
     try:
-        if _VERSION.fullmatch(asked):
-            return _installed(asked, say)
-        return _linked(asked)
+        if _VERSION.fullmatch(base):
+            library = _installed(base, say)
+        elif base or not files:
+            library = _linked(base)
+        else:
+            library = _linked(str(Path(kazoo.__file__).parent))
+        return changed_copy(library, files, _cache()) if files else library
     except OSError as error:
         raise EnvironmentRefusal(
             f"--kazoo {asked} needs the cache directory {_cache()}, and that cannot be used "

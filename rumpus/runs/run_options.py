@@ -289,7 +289,9 @@ class RunOptions:
         str | Path | None,
         Option(
             words="kazoo that the clients run with: a version, which pip installs once into a "
-            "cache, or a directory: a checkout, or one with the package kazoo in it",
+            "cache, or a directory: a checkout, or one with the package kazoo in it. +FILE after "
+            "that, once or more, applies a change to it: a unified diff, or a document with one; "
+            "+FILE alone, to the installed one",
             usual="the installed one",
             values=Text(home=True),
             metavar="VERSION|PATH",

@@ -35,6 +35,7 @@ def here(tmp_path, monkeypatch):
     place = tmp_path / "here"
     place.mkdir()
     (place / "evil_lock.py").write_text(EVIL)
+    (place / "evil.diff").write_text("--- a/kazoo/client.py\n")
     monkeypatch.chdir(place)
     monkeypatch.syspath_prepend(str(place))  # taken away again afterwards
     return place
@@ -78,6 +79,7 @@ def test_a_case_is_refused_that_names_strange_code(here, capsys, words):
         ({"recipe": "fair", "fault": ["evil_lock:Fault"]}, "fault evil_lock:Fault, from "),
         ({"recipe": "x", "workload": "evil_lock:Load"}, "workload evil_lock:Load, from "),
         ({"recipe": "fair", "kazoo": "."}, "kazoo ., from "),
+        ({"recipe": "fair", "kazoo": "+evil.diff"}, "kazoo evil.diff, from "),
         ({"recipe": "fair", "ensemble": "docker", "image": "mine:1"}, "image mine:1, from mine:1"),
         ({"recipe": "this:s"}, "recipe this:s, from "),  # of the standard library: it prints
     ],

@@ -1,5 +1,6 @@
 """Where the kazoo of ``--kazoo`` comes from: directories, and pip without any network."""
 
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -114,3 +115,71 @@ def test_the_cache_is_in_the_home_directory_if_nothing_else_is_said(find, monkey
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the specification says: to be ignored
     found = find(copied_kazoo(tmp_path / "copy"))
     assert found.is_relative_to(tmp_path / ".cache" / "rumpus" / "kazoo")
+
+
+CHANGE = """\
+--- a/kazoo/version.py
++++ b/kazoo/version.py
+@@ -1 +1 @@
+-__version__ = "2.99.1"
++__version__ = "2.99.1.mended"
+"""
+
+
+NEW_FILE = "--- /dev/null\n+++ b/{}\n@@ -0,0 +1 @@\n+MENDED = True\n"
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A directory with a kazoo whose version is a line of a file."""
+    place = copied_kazoo(tmp_path / "old")
+    (place / "kazoo" / "version.py").write_text('__version__ = "2.99.1"\n')
+    return place
+
+
+def written(tmp_path, text, name="mend.diff"):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+@pytest.mark.parametrize("document", [False, True])
+def test_a_change_is_applied_to_a_copy(find, tmp_path, old, document):
+    text = f"# Why\n\n```diff\n{CHANGE}```\n" if document else CHANGE
+    file = written(tmp_path, text, "mend.md" if document else "mend.diff")
+    found = find(f"{old}+{file}")
+    assert "2.99.1.mended" in (found / "kazoo" / "version.py").read_text()
+    assert "mended" not in (old / "kazoo" / "version.py").read_text()
+    assert find(f"{old}+{file}") == found
+
+
+def test_changes_are_applied_one_after_the_other_and_also_within_a_repository(find, tmp_path, old):
+    (tmp_path / "cache").mkdir()
+    subprocess.run(["git", "init", "-q", tmp_path / "cache"], check=True)
+    first = written(tmp_path, CHANGE)
+    swapped = CHANGE.replace("2.99.1", "2.99.2").replace("2.99.2.mended", "twice")
+    second = written(tmp_path, swapped.replace("2.99.2", "2.99.1.mended"), "second.diff")
+    found = find(f"{old}+{first}+{second}")
+    assert "twice" in (found / "kazoo" / "version.py").read_text()
+
+
+def test_without_a_version_the_installed_one_is_changed(find, tmp_path):
+    found = find(f"+{written(tmp_path, NEW_FILE.format('kazoo/mended.py'))}")
+    assert (found / "kazoo" / "mended.py").is_file()
+    assert (found / "kazoo" / "client.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "has no change"),
+        (CHANGE.replace("2.99.1", "1.0"), "does not fit .*patch does not apply"),
+        (NEW_FILE.format("../../mended.py"), "does not fit .*invalid path"),
+        ("what is this\n", "does not fit .*No valid patches"),
+        (None, "cannot read the change"),
+    ],
+)
+def test_a_change_that_cannot_be_applied_is_refused(find, tmp_path, old, cache, text, why):
+    file = tmp_path / "none.diff" if text is None else written(tmp_path, text)
+    with pytest.raises(UsageError, match=why):
+        find(f"{old}+{file}")
+    assert not [*cache.glob("changed/*")]

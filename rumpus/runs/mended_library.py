@@ -1,0 +1,95 @@
+"""A copy of kazoo with changes: ``--kazoo 2.11.0+report.md`` looks behind a flaw that is known.
+
+A loud flaw of the client library hides what else is wrong with a recipe, or is taken for the
+recipe's own. A change that mends just that flaw is applied to a copy, which clients load. Copies
+are kept in the cache, by what they are made of.
+"""
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rumpus.git_calls import apply_change
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.usage_error import UsageError
+
+_IN_MARKDOWN: Final = re.compile(r"^```diff\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_UNCOPIED: Final = shutil.ignore_patterns("__pycache__", ".*")
+
+
+def changes_of(asked: str) -> tuple[str, list[str]]:
+    """What ``--kazoo`` names, without the changes, and the files that have these.
+
+    Args:
+        asked: as for ``client_library.find_kazoo``.
+    """
+    if Path(asked).expanduser().exists():
+        return asked, []
+    base, *files = asked.split("+")
+    return base, files
+
+
+def changed_copy(library: Path, files: Sequence[str], cache: Path) -> Path:
+    """The directory with a copy of a kazoo to which the changes were applied, in their order.
+
+    Args:
+        library: the directory that has the package, and maybe packages that it needs.
+        files: unified diffs (``a/kazoo/client.py``), or Markdown documents with such in blocks
+            that are marked ``diff``.
+        cache: where copies are kept.
+
+    Raises:
+        UsageError: a file has no change, or it does not fit this kazoo; the message says why.
+        EnvironmentRefusal: there is no Git to apply it with.
+    """
+    changes = [(file, change) for file in files for change in _changes_in(file)]
+    digest = hashlib.sha256()
+    for each in sorted((library / "kazoo").resolve().rglob("*.py")):
+        digest.update(each.read_bytes())
+    for _, change in changes:
+        digest.update(b"\0" + change.encode())
+    place = cache / "changed" / digest.hexdigest()[:16]
+    if place.is_dir():
+        return place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=place.parent) as temporary:
+        copy = Path(temporary) / "copy"
+        shutil.copytree(library, copy, ignore=_UNCOPIED)
+        for file, change in changes:
+            _apply(file, change, copy)
+        try:
+            copy.rename(place)  # in one step: others see all of it or nothing
+        except OSError:
+            if not place.is_dir():  # else another run was faster
+                raise
+    return place
+
+
+def _changes_in(file: str) -> Iterator[str]:
+    try:
+        text = Path(file).expanduser().read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"--kazoo: cannot read the change {file} ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--kazoo: the change {file} is no text") from error
+    found = _IN_MARKDOWN.findall(text) if file.endswith(".md") else [text]
+    if not any(change.strip() for change in found):
+        raise UsageError(
+            f"--kazoo: {file} has no change; it must be a unified diff, or a Markdown document "
+            "(*.md) with a block that is marked diff"
+        )
+    yield from found
+
+
+def _apply(file: str, change: str, copy: Path) -> None:
+    git = shutil.which("git")
+    if git is None:
+        raise EnvironmentRefusal(f"--kazoo: Git is needed to apply {file}, and is not installed")
+    ended = apply_change(git, copy, change)
+    if ended.returncode != 0:
+        lines = ended.stderr.strip().splitlines()
+        raise UsageError(f"--kazoo: the change {file} does not fit ({'; '.join(lines)})")
