@@ -11,7 +11,7 @@ comes from the server, whether or not a fault lets it through to the client.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -49,7 +49,17 @@ READS = frozenset(
 SET_WATCHES = frozenset({"set-watches", "set-watches2"})
 """Requests whose answer may follow events that the tree decides."""
 
-Stat = tuple[int, int, int, int, int, int, int, int, int, int, int]
+Long = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""An integer of 64 bits, as those of the protocol and of the clock are.
+
+Any number of longer ones can have the same hash in Python, and then a table of them takes
+quadratic time.
+"""
+
+Milliseconds = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
+"""A timeout, which has 32 bits on the wire."""
+
+Stat = tuple[Long, Long, Long, Long, Long, Long, Long, Long, Long, Long, Long]
 """A Stat in its order on the wire; the fields of ``StatFields``."""
 
 
@@ -79,16 +89,16 @@ class Handshake(msgspec.Struct, tag="handshake", omit_defaults=True, gc=False):
     the session asked for; None if no link has seen that session being granted.
     """
 
-    client: int
-    connection: int
+    client: Long
+    connection: Long
     node: str
-    sent: int
-    answered: int | None = None
-    asked: int = 0
-    wanted: int = 0
-    seen: int = 0
-    session: int = 0
-    timeout: int = 0
+    sent: Long
+    answered: Long | None = None
+    asked: Long = 0
+    wanted: Milliseconds = 0
+    seen: Long = 0
+    session: Long = 0
+    timeout: Milliseconds = 0
     proved: bool | None = None
 
 
@@ -99,9 +109,9 @@ class Event(msgspec.Struct, tag="event", omit_defaults=True, gc=False):
     or deleted).
     """
 
-    client: int
-    connection: int
-    sent: int
+    client: Long
+    connection: Long
+    sent: Long
     what: str
     path: str
 
@@ -120,16 +130,16 @@ class Part(msgspec.Struct, omit_defaults=True, gc=False):
 
     name: str
     path: str = ""
-    version: int | None = None
-    flags: int | None = None
-    data: tuple[int, int] | None = None
-    error: int | None = None
+    version: Long | None = None
+    flags: Long | None = None
+    data: tuple[Long, Long] | None = None
+    error: Long | None = None
     made: str = ""
     stat: Stat | None = None
-    told: tuple[int, int] | None = None
-    children: tuple[int, int] | None = None
-    acl: int | None = None
-    count: int | None = None
+    told: tuple[Long, Long] | None = None
+    children: tuple[Long, Long] | None = None
+    acl: Long | None = None
+    count: Long | None = None
 
 
 class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
@@ -143,18 +153,18 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     id that an ``auth`` proves, as access control lists have them.
     """
 
-    client: int
-    connection: int
-    xid: int
-    sent: int
-    answered: int | None = None
-    zxid: int = 0
+    client: Long
+    connection: Long
+    xid: Long
+    sent: Long
+    answered: Long | None = None
+    zxid: Long = 0
     parts: list[Part] = []
     watch: bool = False
     who: tuple[str, str] | None = None
-    mode: int | None = None
+    mode: Long | None = None
     watches: list[list[str]] = []
-    since: int = 0
+    since: Long = 0
 
 
 Wire = Handshake | Request | Event

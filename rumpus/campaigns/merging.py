@@ -39,6 +39,7 @@ MOST_TOLD: Final = 10
 """How many missing parts an error names."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+_Signature = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=10**12)]
 
 
@@ -66,7 +67,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: _Seconds
     outcomes: dict[str, _Count]
     short_outcomes: dict[str, _Count]
-    signatures: tuple[int, ...]
+    signatures: tuple[_Signature, ...]
     accepted: _Count
     failures: tuple[Failure, ...]
     made: tuple[Found, ...]

@@ -168,6 +168,7 @@ def part(place, **changes):
         {"runs": 1 << 60},
         {"virtual_seconds": 1e300},
         {"outcomes": {"valid": -5}},
+        {"signatures": [((1 << 61) - 1) * 20]},
     ],
 )
 def test_parts_beyond_their_bounds(tmp_path, changes):

@@ -162,7 +162,21 @@ def test_a_line_that_was_cut_off_is_ignored():
     assert list(WireRecords(good[:9])) == []
 
 
-@pytest.mark.parametrize("line", [b"", b"{}", b'{"type":"request"}', b"[" * 10_000, b"\xff"])
+HUGE = b'{"type":"handshake","client":0,"connection":1,"node":"n1","sent":1,"%s":1%s}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{}",
+        b'{"type":"request"}',
+        b"[" * 10_000,
+        b"\xff",
+        HUGE % (b"timeout", b"0" * 10),
+        HUGE % (b"session", b"0" * 19),
+    ],
+)
 def test_a_line_that_is_no_record_is_named(line):
     good = msgspec.json.encode(Handshake(0, 1, "n1", 1))
     with pytest.raises(MalformedWire, match="line 2 is no record of the wire"):
