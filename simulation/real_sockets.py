@@ -5,6 +5,7 @@ ones, with back pressure. One thread does it all: the one that made the world. N
 the simulation uses a real clock or real sockets.
 """
 
+import errno
 import selectors
 import socket
 import struct
@@ -28,6 +29,10 @@ LONGEST_WAIT = 1_000_000_000
 MOST_LATE = 100_000_000
 """Where this thread is later than planned by more nanoseconds, virtual time stands still for the
 rest: no session expires only because the machine or the process stalls."""
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""Why a connection cannot be accepted yet: the host, or this process, has no room for it."""
+EXHAUSTED_NS = 100_000_000
+"""How long (ns) no connection is accepted then."""
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 World = tuple[Simulator, Network, Sequence[tuple[str, int]]]
@@ -185,6 +190,9 @@ class RealSockets:
             raise
         listener.listen(128)
         listener.setblocking(False)
+        self._await_clients(listener, address)
+
+    def _await_clients(self, listener: socket.socket, address: tuple[str, int]) -> None:
         self.selector.register(
             listener, selectors.EVENT_READ, lambda _: self._accept(listener, address)
         )
@@ -193,6 +201,15 @@ class RealSockets:
         try:
             accepted, _ = listener.accept()
         except (BlockingIOError, ConnectionAbortedError):  # the client has gone again
+            return
+        except OSError as error:
+            if error.errno not in EXHAUSTED:
+                raise
+            # The client waits in the listener's queue, which would be reported without a pause.
+            self.selector.unregister(listener)
+            self.simulator.call_after(
+                EXHAUSTED_NS, lambda _: self._await_clients(listener, address)
+            )
             return
         bridge = Bridge(self, accepted)
         self.bridges[bridge] = None

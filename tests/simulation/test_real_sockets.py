@@ -1,5 +1,6 @@
 import errno
 import os
+import resource
 import signal
 import socket
 import threading
@@ -196,6 +197,26 @@ def test_a_taken_port_is_named():
         ):
             pytest.fail("it must not begin")
     assert caught.value.errno == errno.EADDRINUSE
+
+
+def test_who_connects_when_no_file_can_be_opened_waits_and_the_others_are_served(served):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with connect(served) as early:
+        early.sendall(b"accepted")
+        assert early.recv(100) == b"accepted"
+        free = os.dup(early.fileno())  # the lowest number that is free
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, limits[1]))
+        try:
+            late = connect(served)
+            for _ in range(3):
+                early.sendall(b"still here")
+                assert early.recv(100) == b"still here"
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        with late:
+            late.sendall(b"at last")
+            assert late.recv(100) == b"at last"
 
 
 def test_what_ends_a_world_is_raised():
