@@ -8,7 +8,7 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -188,6 +188,11 @@ class _NoToken(Exception):  # noqa: N818 - says what is missing
 class _Handler(BaseHTTPRequestHandler):
     timeout = SILENCE_S
     server: "_Server"
+
+    def handle(self) -> None:
+        """Answer. A client that goes without its answer has no error that anybody could mend."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         self._answer(lambda: self.server.control.ask(self._path()))

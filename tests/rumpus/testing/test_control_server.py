@@ -1,6 +1,8 @@
 import base64
 import http.client
 import json
+import socket
+import struct
 import threading
 import time
 import urllib.error
@@ -49,6 +51,18 @@ def test_the_state_of_the_servers(zk, ask):
         "state": "running",
         "serves": True,
     }
+
+
+def test_clients_that_go_without_their_answer_are_not_told_on_standard_error(zk, capfd):
+    with control_server(zk) as address:
+        host, _, port = address.removeprefix("http://").partition("/")[0].partition(":")
+        for request in (b"GET /no-token/state HTTP/1.1\r\n\r\n", b"nonsense\r\n\r\n"):
+            for _ in range(20):
+                with socket.create_connection((host, int(port)), timeout=20) as client:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    client.sendall(request)
+        urllib.request.urlopen(f"{address}/state", timeout=20).close()
+    assert capfd.readouterr().err == ""
 
 
 def test_a_dump_has_data_in_base64_and_sessions_in_hexadecimal(ask, client):
