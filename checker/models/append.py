@@ -10,8 +10,8 @@ class AppendRegister(Model):
     """``put`` (or ``write``) a value, ``append`` a piece, ``get`` (or ``read``) the whole.
 
     The values are strings, as in Porcupine's key-value logs. If reads return lists they are lists,
-    and an ``append`` adds one element. The value is empty at first: it reads as None, ``""`` or
-    ``[]``. The state is the tuple of pieces.
+    and an ``append`` adds one element, also if that is ``""``. The value is empty at first: it
+    reads as None, ``""`` or ``[]``. The state is the tuple of pieces.
 
     Raises:
         WrongOperations: a value that was put or read is neither a string nor a list.
@@ -30,13 +30,14 @@ class AppendRegister(Model):
         """The pieces after the operation."""
         assert isinstance(state, tuple)
         if f == "append":
-            return state if argument == "" else (*state, argument)
+            return (*state, argument)
         if f in ("put", "write"):
             return _pieces(argument)
         if result is UNKNOWN:
             return state
-        if isinstance(result, str):
-            same = all(isinstance(piece, str) for piece in state) and "".join(state) == result
+        if result is None or isinstance(result, str):
+            strings = all(isinstance(piece, str) for piece in state)
+            same = strings and "".join(state) == (result or "")
         else:
             same = state == _pieces(result)
         return state if same else ILLEGAL

@@ -175,13 +175,19 @@ class _AppendSearch:
         written = table.argument[table.is_f(*PUTS, *APPENDS) & possible].tolist()
         if kind is str and not all(isinstance(each, str) for each in written):
             raise Undecidable
-        if kind is tuple and "" in table.argument[table.is_f(*APPENDS) & possible].tolist():
-            raise Undecidable
+        if kind is tuple and "" in written and not self._shows_lists(table, initial):
+            raise Undecidable  # of a string it is no piece, and of a list it is one
         self.table = table
         self.budget = budget
         self.initial = kind() if initial is None else freeze(initial)
         self.texts: frozenset[Any] = frozenset()
         self.model = ReadTexts(self.texts, self.initial)
+
+    @staticmethod
+    def _shows_lists(table: OperationTable, initial: Hashable) -> bool:
+        read = table.result[table.is_f(*READS) & (table.outcome == OK)]
+        put = table.argument[table.is_f(*PUTS) & (table.outcome != FAIL)]
+        return any(isinstance(each, tuple) for each in (freeze(initial), *read, *put))
 
     def decide(self) -> Decision:
         """The decision, with a witness that is minimal if there is time for it."""

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rumpus
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.append import AppendRegister
 from rumpus.checker.models.model import ILLEGAL
@@ -10,9 +11,10 @@ from tests.checker.models.sequential import follow
 pieces = st.sampled_from(["", "x", "y", "xy"])
 reads = st.tuples(st.sampled_from(["get", "read"]), st.none())
 strings = st.tuples(st.sampled_from(["put", "write", "append"]), pieces) | reads
+elements = st.sampled_from([0, 1, 2, ""])
 lists = (
-    st.tuples(st.sampled_from(["put", "write"]), st.lists(st.integers(0, 2)).map(tuple))
-    | st.tuples(st.just("append"), st.integers(0, 2))
+    st.tuples(st.sampled_from(["put", "write"]), st.lists(elements).map(tuple))
+    | st.tuples(st.just("append"), elements)
     | reads
 )
 
@@ -63,3 +65,18 @@ def test_a_number_is_neither_string_nor_list():
 def test_speaks_of_the_whole():
     assert AppendRegister().describe_state(("x 1", " y")) == "'x 1 y'"
     assert AppendRegister().describe_state((1, 2)) == "[1, 2]"
+
+
+@pytest.mark.parametrize("form", ["lists", "strings"])
+@pytest.mark.parametrize("lost", [False, True])
+def test_an_empty_string_is_an_element_of_a_list_and_no_part_of_a_string(form, lost):
+    pieces = ["a"] if lost else ["a", ""]
+    whole = pieces if form == "lists" else "".join(pieces)
+    calls = [("append", "a", None), ("append", "", None), ("read", None, whole)]
+    history = [
+        {"process": 0, "type": kind, "f": f, "value": value}
+        for f, argument, result in calls
+        for kind, value in (("invoke", argument), ("ok", result))
+    ]
+    right = not lost or form == "strings"
+    assert rumpus.check(history, "append").outcome == ("valid" if right else "violation")
