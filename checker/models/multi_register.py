@@ -115,6 +115,18 @@ def _in_order(registers: dict[Hashable, Hashable]) -> Registers:
     return tuple(sorted(held, key=lambda pair: repr(pair[0])))
 
 
+def _asked(micros: Hashable, unknown: Hashable = None) -> list[tuple[bool, Hashable, Hashable]]:
+    """What a txn asks for: its reads, without values, and its writes.
+
+    Args:
+        micros: of a call, or of an answer.
+        unknown: in place of an answer that is not known.
+    """
+    told = unknown if micros is None or isinstance(micros, Mark) else micros
+    found = micro_operations("txn", None, told)
+    return [(writes, key, value if writes else None) for writes, key, value in found]
+
+
 def independent_groups(table: OperationTable) -> dict[Hashable, Hashable]:
     """The group of each key: keys connected by operations have the same one (union-find).
 
@@ -134,7 +146,13 @@ def independent_groups(table: OperationTable) -> dict[Hashable, Hashable]:
         if table.outcome[row] == FAIL:
             continue
         result = UNKNOWN if table.outcome[row] == INFO else table.result[row]
-        touched = micro_operations(table.function(row), table.argument[row], result)
+        f, argument = table.function(row), table.argument[row]
+        touched = list(micro_operations(f, argument, result))
+        if f == "txn" and argument is not None and _asked(argument) != _asked(result, argument):
+            raise WrongOperations(
+                f"a txn answers the list that it was called with, with what was read; "
+                f"{result!r} does not answer {argument!r}"
+            )
         roots = [find(key) for _, key, _ in touched]
         group.update((root, roots[0]) for root in roots)
     return {key: find(key) for key in group}

@@ -132,6 +132,27 @@ def test_registers_touched_together_are_one_group():
     assert groups["a"] == groups["b"] == groups["e"] != groups["c"] == groups["d"]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [],
+        [["w", "x", 1]],
+        [["r", "y", 5]],
+        [["w", "x", 2], ["r", "y", 5]],
+        [["w", "z", 1], ["r", "y", 5]],
+        [["r", "y", 5], ["w", "x", 1]],
+        [["w", "x", 1], ["r", "y", 5], ["w", "z", 3]],
+    ],
+)
+def test_an_answer_to_another_txn_is_no_answer(answer):
+    rows = [{"f": "txn", "call": 0, "argument": [["w", "x", 1], ["r", "y", None]]}]
+    with pytest.raises(WrongOperations, match="a txn answers the list that it was called with"):
+        decide(MULTI_REGISTER, OperationTable.from_rows([rows[0] | {"result": answer}]))
+    for right in ([["write", "x", 1], ["read", "y", None]], None):
+        table = OperationTable.from_rows([rows[0] | {"result": right}])
+        assert decide(MULTI_REGISTER, table).valid is True
+
+
 def test_a_torn_read_is_refused_with_its_operations():
     both = [["w", "x", 1], ["w", "y", 1]]
     rows = [
