@@ -41,6 +41,8 @@ SYNC_CONNECTED = 3
 MOST_PIPELINED = 64
 """Requests of a connection that may be unanswered where what a client is owed has a bound: each may
 have an answer of a megabyte."""
+MOST_IDENTITIES = 64
+"""Ids that a connection may prove there: an ACL with ``auth`` gets all of them, in each znode."""
 _LARGE = {
     MULTI_READ: MOST_PIPELINED + 1,
     SET_WATCHES: MOST_PIPELINED + 1,
@@ -430,6 +432,9 @@ class ClientConnection:
             self.close()
             return
         self.identities += tuple(one for one in proved if one not in self.identities)
+        if self.server.settings.most_owed is not None and len(self.identities) > MOST_IDENTITIES:
+            self.close()
+            return
         self._send(_pack_reply(16, xid, 0, 0))
         self._note_answer(xid)
 

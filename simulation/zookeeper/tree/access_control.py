@@ -8,6 +8,7 @@ import re
 from base64 import b64encode
 from hashlib import sha1
 
+from rumpus.simulation.zookeeper.tree.acl_index import LONG, indexed
 from rumpus.simulation.zookeeper.wire.error_codes import INVALID_ACL, NO_AUTH, Refusal
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
 from rumpus.simulation.zookeeper.wire.permissions import OPEN, Acl, AskedAcl
@@ -26,6 +27,8 @@ def permits(acl: Acl, wanted: int, identities: Identities) -> bool:
     for scheme, _ in identities:
         if scheme == "super":
             return True
+    if len(acl) >= LONG:
+        return indexed(acl, _parse_network).permits(wanted, identities)
     for permissions, scheme, name in acl:
         if permissions & wanted:
             if scheme == "world" and name == "anyone":

@@ -1,3 +1,5 @@
+import socket
+import struct
 import threading
 import time
 from contextlib import contextmanager
@@ -6,11 +8,13 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, LockTimeout
+from kazoo.protocol.serialization import Auth, Connect
 from kazoo.recipe.lock import Lock
 
 import rumpus
 from rumpus.harness.srvr import ask
 from rumpus.simulation.real_sockets import WorldEnded
+from rumpus.simulation.zookeeper.serving.client_connection import MOST_IDENTITIES
 from tests.sampling import sampled
 
 NO_SESSION = 0x1234
@@ -405,3 +409,27 @@ def test_threads_may_share_the_handle(zk):
         thread.join()
     assert not errors
     zk.await_service()
+
+
+def test_a_connection_proves_a_bounded_number_of_identities(zk):
+    host, _, port = zk.hosts.partition(",")[0].partition(":")
+
+    def frame(content):
+        return struct.pack(">i", len(content)) + content
+
+    def answer(stream):
+        (length,) = struct.unpack(">i", stream.read(4))
+        return stream.read(length)
+
+    with (
+        socket.create_connection((host, int(port)), timeout=20) as client,
+        client.makefile("rb") as stream,
+    ):
+        client.sendall(frame(bytes(Connect(0, 0, 10_000, 0, bytes(16), False).serialize())))
+        answer(stream)
+        for number in range(1, MOST_IDENTITIES + 1):
+            proof = Auth(0, "digest", f"u{number}:p")
+            client.sendall(frame(struct.pack(">ii", -4, proof.type) + bytes(proof.serialize())))
+            if number < MOST_IDENTITIES:  # the address is one, too
+                assert answer(stream)[12:] == bytes(4)
+        assert stream.read() == b""

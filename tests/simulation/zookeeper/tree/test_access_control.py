@@ -1,4 +1,8 @@
+import time
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rumpus.simulation.zookeeper.tree.access_control import (
     address_of,
@@ -9,6 +13,7 @@ from rumpus.simulation.zookeeper.tree.access_control import (
     resolve,
     user_of,
 )
+from rumpus.simulation.zookeeper.tree.acl_index import LONG
 from rumpus.simulation.zookeeper.wire.error_codes import INVALID_ACL, Refusal
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
 from rumpus.simulation.zookeeper.wire.permissions import ADMIN, ALL, OPEN, READ, WRITE
@@ -47,6 +52,32 @@ def test_the_super_user_may_do_everything():
 )
 def test_networks(network, expected):
     assert permits(((READ, "ip", network),), READ, ME) is expected
+
+
+NETWORKS = ("10.1.2.3", "10.1.2.3/32", "10.1.0.0/16", "10.2.0.0/16", "0.0.0.0/0", "10.1.2.2/31")
+ids = (
+    st.tuples(st.just("ip"), st.sampled_from(NETWORKS))
+    | st.tuples(st.just("digest"), st.sampled_from(("u:hash", "v:hash")))
+    | st.just(("world", "anyone"))
+)
+entries = st.lists(st.tuples(st.sampled_from((0, READ, WRITE, READ | ADMIN)), ids), max_size=4)
+
+
+@given(entries, st.sampled_from((READ, WRITE, ADMIN)), st.sampled_from((ME, ME[:1], ())))
+def test_a_long_list_permits_what_its_entries_permit(found, wanted, identities):
+    acl = tuple((permissions, *who) for permissions, who in found)
+    padding = ((ALL, "digest", "nobody:hash"),) * LONG
+    assert permits(acl + padding, wanted, identities) is (
+        bool(acl) and permits(acl, wanted, identities)
+    )
+
+
+def test_a_long_list_is_read_once_however_often_it_is_asked_for():
+    acl = tuple((ALL, "ip", f"9.{n >> 8}.{n & 255}.0/24") for n in range(20_000))
+    began = time.process_time()
+    for _ in range(20_000):
+        assert not permits(acl, READ, ME)
+    assert time.process_time() - began < 5
 
 
 def test_duplicates_are_dropped_and_order_is_kept():
