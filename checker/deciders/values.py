@@ -5,6 +5,7 @@ the column is just their numpy array. Otherwise each distinct value is stored on
 holds positions in the list of distinct values.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, cast
 
@@ -21,6 +22,13 @@ MAX_BITS = 64
 
 MAX_DEPTH = 64
 """The deepest nesting of lists, objects and sets in a value."""
+
+MOST_ALIKE = 100
+"""The most different lists, objects or sets with one hash that may come together.
+
+In Python -1 and -2 have the same hash, and so have 0, false and "". So thousands of short lists of
+them have one hash, and then a table of these takes quadratic time. By chance hardly two have.
+"""
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -97,12 +105,14 @@ class ValuesBuilder:
         self._pieces: list[Ints] = []
         self._objects: list[Hashable] | None = None
         self._known: dict[Hashable, int] = {}
+        self._alike = AlikeValues()
 
     def extend(self, values: Sequence[Any]) -> None:
         """Append values.
 
         Raises:
-            WrongOperations: one is nested too deeply, or too large (`freeze`).
+            WrongOperations: one is nested too deeply, or too large, or too many are alike
+                (`freeze`).
         """
         types = set(map(type, values))
         numbers = self._plain(values, types) if types <= _PLAIN else None
@@ -171,6 +181,7 @@ class ValuesBuilder:
         frozen = freeze(value)
         at = self._known.setdefault(frozen, len(self._objects))
         if at == len(self._objects):
+            self._alike.add(frozen)
             self._objects.append(frozen)
         return at
 
@@ -193,6 +204,48 @@ def _refuse_large(value: Any) -> None:
         raise WrongOperations(f"a value is an integer of more than {MAX_BITS} bits")
 
 
+class AlikeValues:
+    """Counts the values that come to a table, by their hashes."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def add(self, value: Hashable) -> None:
+        """Count a value that is in the table for the first time.
+
+        Raises:
+            WrongOperations: more than `MOST_ALIKE` have its hash.
+        """
+        if isinstance(value, _COLLECTIONS):
+            number = hash(value)
+            self._counts[number] += 1
+            if self._counts[number] > MOST_ALIKE:
+                raise WrongOperations(
+                    f"more than {MOST_ALIKE} different lists, objects or sets have one hash, "
+                    "which no program writes"
+                )
+
+
+def refuse_alike(values: Sequence[Hashable]) -> None:
+    """Refuse values of which a table would take quadratic time.
+
+    Raises:
+        WrongOperations: more than `MOST_ALIKE` different ones have one hash.
+    """
+    if len(values) <= MOST_ALIKE or not any(isinstance(each, _COLLECTIONS) for each in values):
+        return
+    hashes = Counter(map(hash, values))
+    frequent = {number for number, times in hashes.items() if times > MOST_ALIKE}
+    alike, found = AlikeValues(), set()
+    for value in values:
+        if hash(value) in frequent and value not in found:
+            found.add(value)
+            alike.add(value)
+
+
+_COLLECTIONS = (tuple, frozenset)
+
+
 def freeze(value: Any, depth: int = MAX_DEPTH) -> Hashable:
     """A hashable copy that equals only values of its own type (`checker.deciders.typed_values`).
 
@@ -200,7 +253,7 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Hashable:
 
     Raises:
         WrongOperations: the value is nested more deeply than ``depth``, or has an integer of more
-            than `MAX_BITS` bits.
+            than `MAX_BITS` bits, or a collection in it has too many elements that are alike.
     """
     kind = type(value)
     if kind is str or kind is Items or value is None:
@@ -219,4 +272,5 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Hashable:
         items = [(freeze(k, depth), freeze(v, depth)) for k, v in value.items()]
         return Items(sorted(items, key=repr) if len(items) > 1 else items)
     frozen = [freeze(each, depth) for each in value]
+    refuse_alike(frozen)
     return frozenset(frozen) if isinstance(value, (set, frozenset)) else tuple(frozen)

@@ -8,7 +8,7 @@ section 3.2). So each group is searched by itself.
 from collections.abc import Hashable, Iterator, Mapping
 
 from rumpus.checker.deciders.operation_table import FAIL, INFO, OperationTable
-from rumpus.checker.deciders.values import WrongOperations, freeze
+from rumpus.checker.deciders.values import AlikeValues, WrongOperations, freeze
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Mark, Model
 
 Registers = tuple[tuple[Hashable, Hashable], ...]
@@ -134,9 +134,12 @@ def independent_groups(table: OperationTable) -> dict[Hashable, Hashable]:
         WrongOperations: an operation does not have the form that `MultiRegister` describes.
     """
     group: dict[Hashable, Hashable] = {}
+    alike = AlikeValues()
 
     def find(key: Hashable) -> Hashable:
-        group.setdefault(key, key)
+        if key not in group:
+            alike.add(key)
+            group[key] = key
         while group[key] != key:
             group[key] = group[group[key]]
             key = group[key]

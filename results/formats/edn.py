@@ -31,7 +31,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from rumpus.checker.deciders.values import MAX_BITS, MAX_DEPTH, freeze
+from rumpus.checker.deciders.values import MAX_BITS, MAX_DEPTH, freeze, refuse_alike
 
 MAX_FORM = 16 * 1024 * 1024
 """Longest form (EDN's word for a value, here a record) that is read, in characters."""
@@ -225,12 +225,16 @@ def _close(stack: list[_Frame], bracket: str) -> Any:
         keys, values = frame.items[::2], frame.items[1::2]
         if len(keys) != len(values):
             raise ValueError("a map has a key without a value")
-        collected = dict(zip(map(freeze, keys), values, strict=True))
+        frozen = list(map(freeze, keys))
+        refuse_alike(frozen)
+        collected = dict(zip(frozen, values, strict=True))
         if len(collected) != len(keys):
             raise ValueError("a map has a key twice")
         return collected
     if frame.kind == "#{":
-        return frozenset(map(freeze, frame.items))
+        elements = list(map(freeze, frame.items))
+        refuse_alike(elements)
+        return frozenset(elements)
     return frame.items
 
 

@@ -29,7 +29,7 @@ from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, sear
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
 from rumpus.checker.deciders.typed_values import TRUE, Truth
-from rumpus.checker.deciders.values import MISSING, Ints, WrongOperations
+from rumpus.checker.deciders.values import MISSING, AlikeValues, Ints, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.set import Set
@@ -125,6 +125,7 @@ class _History:
         yes = _answers(table, asked)
         self._yes, self._no = asked[yes], asked[~yes]
         self._numbers: dict[Hashable, int] = {}
+        self._alike = AlikeValues()
         self._initial = np.array([self._number(value) for value in initial], dtype=np.int64)
         self._added = self._values(adds)
         self._found, self._missed = self._values(self._yes), self._values(self._no)
@@ -133,7 +134,11 @@ class _History:
         self._windows()
 
     def _number(self, value: Hashable) -> int:
-        return self._numbers.setdefault(value, len(self._numbers))
+        number = self._numbers.get(value)
+        if number is None:
+            self._alike.add(value)
+            number = self._numbers[value] = len(self._numbers)
+        return number
 
     def _values(self, rows: Ints) -> Ints:
         """The arguments of some rows, by number."""
