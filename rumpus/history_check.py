@@ -184,7 +184,7 @@ def _table_of(records: Any) -> OperationTable:
             else:
                 more = {} if timed else {"time": index}
                 op = msgspec.json.decode(msgspec.json.encode({**record, **more}), type=Op)
-        except (msgspec.MsgspecError, TypeError) as error:
+        except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
             raise UsageError(f"record {index} of the history: {error}") from error
         ops.append(msgspec.structs.replace(op, index=index))
     builder = TableBuilder()

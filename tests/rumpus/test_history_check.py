@@ -104,6 +104,7 @@ def test_a_sequential_history_is_valid_exactly_if_the_read_sees_the_maximum(writ
         ),
         ([{"process": 0}], "register", "record 0 of the history: .*`type`"),
         ([{**WRITES[0], "value": {1, 2}, "x": object()}], "register", "record 0"),
+        ([{**WRITES[0], "value": "\ud83d"}], "register", "record 0 .* surrogates not allowed"),
         (WRITES[1:2], "register", "without having called it"),
         (WRITES, "queue", "register"),
         (WRITES, "regster", "no model 'regster'; did you mean register"),

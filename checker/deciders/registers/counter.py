@@ -326,7 +326,8 @@ def _above(history: _History, sign: int) -> Decision | None:
     by_weight = np.argsort(weights, kind="stable")
     spare = np.cumsum(weights[by_weight]) < totals[read] - most[read]
     needed = history.adds[against[by_weight[~spare]]]
-    limit = int(sign * most[read] + history.table.result[int(history.reads[read])])
+    # Python's integers, as the sum may have more than 64 bits.
+    limit = sign * int(most[read]) + int(history.table.result[int(history.reads[read])])
     limit -= int(history.totals[read])
     return refused(
         [int(history.reads[read]), *needed.tolist()],

@@ -201,6 +201,11 @@ def test_huge_numbers_do_not_overflow(huge):
     assert judge([*rows[:3], read(2, 6, 7, 3 * huge + 1)]).valid is False
 
 
+def test_a_bound_near_the_largest_does_not_overflow():
+    rows = [add(0, 1, 1), add(2, 3, 2**62), read(2, 6, 7, 2**62 + 2)]
+    assert judge(rows).valid is False
+
+
 def test_fractions_are_counted():
     assert judge([add(0, 1, 0.5), read(2, 2, 3, 0.5)]).valid is True
     assert judge([add(0, 1, 0.5), read(2, 2, 3, 1)]).valid is False
