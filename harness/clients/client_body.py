@@ -189,7 +189,7 @@ class ClientBody:
         self._workload: WorkloadClient | None = None
         self._latest_session: str | None = None
         self._broken = False
-        self._dead = False
+        self._dead = self._closing = False
         self._failures = 0
         self._belief = False
         self._belief_end: int | None = None
@@ -262,7 +262,7 @@ class ClientBody:
     def _close(self) -> None:
         if self._workload is None:
             return
-        kazoo, self._kazoo = self._kazoo, None
+        kazoo = self._kazoo
         with self._belief_lock:
             workload, self._workload = self._workload, None
             if self._belief:
@@ -271,10 +271,12 @@ class ClientBody:
         workload.close()
         if kazoo is None:
             return
-        kazoo.remove_listener(self._session_changed)
+        self._closing = True
         if self._hosts:
             kazoo.stop()
             kazoo.close()
+        kazoo.remove_listener(self._session_changed)
+        self._kazoo, self._closing = None, False
         self._session_record("closed")
 
     def _perform(self, command: Perform) -> None:
@@ -347,6 +349,8 @@ class ClientBody:
             KazooState.SUSPENDED: "suspended",
             KazooState.LOST: "lost",
         }
+        if self._closing and state != KazooState.CONNECTED:
+            return  # we end it ourselves; but it may get one more session before
         more: dict[str, Any] = {}
         if state == KazooState.LOST and self._closed_itself():
             self._dead, more = True, {"dead": True}

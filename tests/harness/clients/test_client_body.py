@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from kazoo.protocol.states import KazooState, KeeperState
 
 from rumpus.harness.clients.client_body import ClientBody, Outcome
 from rumpus.harness.clients.home import MemoryHome
@@ -40,7 +41,7 @@ class Body:
         self.holder = Holder()
         self.commands = queue.SimpleQueue()
         self.records = []
-        body = ClientBody(
+        self.body = body = ClientBody(
             client=0,
             hosts="",
             session_timeout=2.0,
@@ -148,3 +149,36 @@ def test_a_client_without_kazoo_is_asked_again_and_again(body_on_services, event
     assert doubted.value["since"] < doubted.time
     body.holder.belief = True
     eventually(lambda: body.of("believes"))
+
+
+class StoppingKazoo:
+    """Was about to connect anew, and gets another session before it hears of the stop."""
+
+    client_id = (1, b"")
+    client_state = KeeperState.CONNECTED
+
+    def add_listener(self, listener):
+        self.listener = listener
+
+    def remove_listener(self, listener):
+        assert listener == self.listener
+
+    def stop(self):
+        self.client_id = (2, b"")
+        self.listener(KazooState.CONNECTED)
+        self.listener(KazooState.LOST)
+
+    def close(self):
+        """Nothing is left."""
+
+
+def test_a_session_that_is_granted_while_the_client_is_closed_is_recorded():
+    told = Body(lambda run: None)
+    body, kazoo = told.body, StoppingKazoo()
+    body._hosts, body._kazoo, body._workload = "n1", kazoo, told.holder
+    kazoo.add_listener(body._session_changed)
+    body._close()
+    assert [(each.f, each.value["session"]) for each in told.records] == [
+        ("connected", "0x2"),
+        ("closed", "0x2"),
+    ]
