@@ -162,6 +162,7 @@ class StoppingKazoo:
 
     def remove_listener(self, listener):
         assert listener == self.listener
+        self.listener = lambda _state: None
 
     def stop(self):
         self.client_id = (2, b"")
@@ -173,7 +174,7 @@ class StoppingKazoo:
 
 
 def test_a_session_that_is_granted_while_the_client_is_closed_is_recorded():
-    told = Body(lambda run: None)
+    told = Body(lambda _run: None)
     body, kazoo = told.body, StoppingKazoo()
     body._hosts, body._kazoo, body._workload = "n1", kazoo, told.holder
     kazoo.add_listener(body._session_changed)
