@@ -136,3 +136,21 @@ def test_mistakes_are_found(simulate, name, seed, seconds):
     assert verdict.outcome == "violation"
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & TWO_PHASE_COMMITS[name].expected
+
+
+class LivingSites:
+    """Sites that do not die."""
+
+    def named(self, name, writes):
+        del name, writes
+        return self
+
+    def decide(self, key, timeout, patience):
+        del key, timeout, patience
+        return "commit"
+
+
+def test_a_site_that_lives_to_the_end_has_answered_and_told_nothing():
+    abandon = TWO_PHASE_COMMIT.operations["abandon"]
+    outcome = abandon.perform(LivingSites(), {"key": "t0", "site": "c0-t0", "writes": 1})
+    assert (outcome.type, outcome.value) == ("ok", None)
