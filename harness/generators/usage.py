@@ -113,7 +113,7 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
     """Draw a usage: each of its parts in about one run of three.
 
     ``auths`` is not drawn: kazoo, up to 2.11.0, takes the answer to an authentication for that to
-    another request (finding 22), so every run would only show that.
+    another request (finding 27), so every run would only show that.
 
     Args:
         seed: decides everything.
