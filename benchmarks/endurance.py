@@ -55,7 +55,11 @@ def children(pid: int) -> dict[int, str]:
     """Process id -> command line, of all children."""
     found = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
+        try:
+            numbers = (task / "children").read_text().split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # the thread has ended meanwhile
+        for child in numbers:
             try:
                 found[int(child)] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
             except (FileNotFoundError, ProcessLookupError):
