@@ -18,6 +18,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
 
 _IN_MARKDOWN: Final = re.compile(r"^```diff\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_KINDS: Final = frozenset({".diff", ".md", ".patch"})
 _UNCOPIED: Final = shutil.ignore_patterns("__pycache__", ".*")
 
 
@@ -39,7 +40,8 @@ def changed_copy(library: Path, files: Sequence[str], cache: Path) -> Path:
     Args:
         library: the directory that has the package, and maybe packages that it needs.
         files: unified diffs (``a/kazoo/client.py``), or Markdown documents with such in blocks
-            that are marked ``diff``.
+            that are marked ``diff``; or directories, of which all that have one are taken, in the
+            order of their names.
         cache: where copies are kept.
 
     Raises:
@@ -70,19 +72,28 @@ def changed_copy(library: Path, files: Sequence[str], cache: Path) -> Path:
 
 
 def _changes_in(file: str) -> Iterator[str]:
+    place = Path(file).expanduser()
+    if place.is_dir():
+        parts = sorted(each for each in place.iterdir() if each.suffix in _KINDS)
+        found = [change for each in parts for change in _read(str(each))]
+    else:
+        found = _read(file)
+    if not any(change.strip() for change in found):
+        raise UsageError(
+            f"--kazoo: {file} has no change; it must be a unified diff, or a Markdown document "
+            "(*.md) with a block that is marked diff, or a directory of such"
+        )
+    yield from found
+
+
+def _read(file: str) -> list[str]:
     try:
         text = Path(file).expanduser().read_text("utf-8")
     except OSError as error:
         raise UsageError(f"--kazoo: cannot read the change {file} ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"--kazoo: the change {file} is no text") from error
-    found = _IN_MARKDOWN.findall(text) if file.endswith(".md") else [text]
-    if not any(change.strip() for change in found):
-        raise UsageError(
-            f"--kazoo: {file} has no change; it must be a unified diff, or a Markdown document "
-            "(*.md) with a block that is marked diff"
-        )
-    yield from found
+    return _IN_MARKDOWN.findall(text) if file.endswith(".md") else [text]
 
 
 def _apply(file: str, change: str, copy: Path) -> None:

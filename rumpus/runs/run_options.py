@@ -290,8 +290,8 @@ class RunOptions:
         Option(
             words="kazoo that the clients run with: a version, which pip installs once into a "
             "cache, or a directory: a checkout, or one with the package kazoo in it. +FILE after "
-            "that, once or more, applies a change to it: a unified diff, or a document with one; "
-            "+FILE alone, to the installed one",
+            "that, once or more, applies a change to it: a unified diff, a document with one, or a "
+            "directory of these; +FILE alone, to the installed one",
             usual="the installed one",
             values=Text(home=True),
             metavar="VERSION|PATH",

@@ -162,6 +162,19 @@ def test_changes_are_applied_one_after_the_other_and_also_within_a_repository(fi
     assert "twice" in (found / "kazoo" / "version.py").read_text()
 
 
+def test_of_a_directory_all_documents_that_have_a_change_are_taken(find, tmp_path, old):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    (folder / "index.md").write_text("# Reports\n")
+    (folder / "notes.txt").write_text("none\n")
+    (folder / "version.md").write_text(f"```diff\n{CHANGE}```\n")
+    found = find(f"{old}+{folder}")
+    assert "2.99.1.mended" in (found / "kazoo" / "version.py").read_text()
+    (folder / "version.md").unlink()
+    with pytest.raises(UsageError, match="has no change"):
+        find(f"{old}+{folder}")
+
+
 def test_without_a_version_the_installed_one_is_changed(find, tmp_path):
     found = find(f"+{written(tmp_path, NEW_FILE.format('kazoo/mended.py'))}")
     assert (found / "kazoo" / "mended.py").is_file()
