@@ -7,13 +7,19 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
 from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.program_order import program_order
 from rumpus.checker.deciders.values import Ints, Values, WrongOperations
+from rumpus.checker.deciders.wording import at
 
 NO_PART = "no part of the model"
 """The meaning, in ``ModelEntry.functions``, of operations that a model ignores."""
 
 FIRST_SHARE_S = 0.25
 """Seconds that the first search for each object may take."""
+
+
+MOST_ALONE = 8
+"""How many processes of a witness have their order tried alone (`program_order`)."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class ModelEntry:
         algorithms: the first one that applies is used.
         decide: decides a history. Its decision names the ``algorithm``; the rows of its witness
             are rows of the table it was given.
+        sequential: whether it takes the operations of each process in their order by itself. For
+            the others their order is made visible in the times (`program_order`).
     """
 
     name: str
@@ -62,6 +70,7 @@ class ModelEntry:
     decide: Decider
     initial: str | None = None
     runs: str = ""
+    sequential: bool = False
 
 
 def decide(
@@ -81,10 +90,36 @@ def decide(
             f"{entry.name} knows no operation {', '.join(map(repr, sorted(unknown)))}; "
             f"it knows {', '.join(entry.functions)}"
         )
-    decision = entry.decide(table, initial, budget or Budget())
+    decision = _in_program_order(entry, table, initial, budget or Budget())
     decision.model = entry.name
     decision.operations = len(table)
     return decision
+
+
+def _in_program_order(
+    entry: ModelEntry, table: OperationTable, initial: Hashable, budget: Budget
+) -> Decision:
+    """Decide a history in which the order of each process counts, also where times tie."""
+    ordered = None if entry.sequential else program_order(table)
+    if ordered is None:
+        return entry.decide(table, initial, budget)
+    decision = ordered.of_original(entry.decide(ordered.table, initial, budget))
+    if decision.witness is None or not len(ordered.contested):
+        return decision
+    for process in np.unique(table.process[decision.witness.operations])[:MOST_ALONE].tolist():
+        part = program_order(table, alone=process)
+        assert part is not None
+        certain = part.of_original(entry.decide(part.table, initial, budget))
+        if certain.valid is False:
+            return certain
+    times = len(ordered.contested)
+    unsettled = undecided(
+        f"at {times:,} time{'s' if times > 1 else ''} several processes return and call again at "
+        f"once, first at {at(table, int(ordered.contested[0]))}; in the order of the records the "
+        "history does not follow the model, in another it may"
+    )
+    unsettled.algorithm = decision.algorithm
+    return unsettled
 
 
 def count_answered(entry: ModelEntry, table: OperationTable) -> int:

@@ -108,6 +108,7 @@ def forgetting(table: OperationTable, kept: Sequence[int]) -> OperationTable:
         index=table.index,
         completion=table.completion,
         start=table.start,
+        ticks=table.ticks,
     )
 
 

@@ -5,8 +5,9 @@ A decider of a model needs only the calls, the returns and the values of a histo
 each operation, in order of call, and one numpy column for each property.
 
 Times are in nanoseconds (or positions in a file that has no times). **Ties are concurrent**: an
-operation that returns at the time at which another is called does not precede it. An operation of
-unknown outcome returns at `NEVER`.
+operation that returns at the time at which another is called does not precede it. What one process
+does is in order even so: `checker.deciders.program_order` makes that visible in the times. An
+operation of unknown outcome returns at `NEVER`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -74,6 +75,8 @@ class OperationTable:
         completion: index of the record of the completion; -1 if there is none.
         start: time of the first call of the history, to which printed times are relative; a
             table of some rows (`take`) keeps that of the whole history.
+        ticks: ascending times; each is a nanosecond that was put in
+            (`checker.deciders.program_order`) and is no part of the clock.
     """
 
     functions: tuple[str, ...]
@@ -89,6 +92,7 @@ class OperationTable:
     index: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     completion: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     start: int = MISSING
+    ticks: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         size = len(self.f)
@@ -120,6 +124,7 @@ class OperationTable:
             index=self.index[rows],
             completion=self.completion[rows],
             start=self.start,
+            ticks=self.ticks,
         )
 
     def only(self, *names: str) -> "OperationTable":
@@ -137,6 +142,10 @@ class OperationTable:
         wanted = [at for at, name in enumerate(self.functions) if name in names]
         found: Flags = self.f == wanted[0] if len(wanted) == 1 else np.isin(self.f, wanted)
         return found
+
+    def clock(self, time: int) -> int:
+        """What the clock showed at a time of the table: without the ticks until then."""
+        return time - int(np.searchsorted(self.ticks, time, side="right"))
 
     def field(self, name: str) -> Values:
         """A field's column; all `MISSING` if no value has the field."""

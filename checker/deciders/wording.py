@@ -21,9 +21,10 @@ def at(table: OperationTable, time: int, *others: int) -> str:
     """
     if time == NEVER:
         return "never"
+    time, others = table.clock(time), tuple(table.clock(o) for o in others if o != NEVER)
     if counts_positions(table):
         return f"position {time}"
-    gaps = [abs(time - other) for other in others if other not in (time, NEVER)]
+    gaps = [abs(time - other) for other in others if other != time]
     closest = min(gaps, default=10**9)
     decimals = 3 if closest >= 10**6 else 6 if closest >= 10**3 else 9
     return f"{(time - table.start) / 1e9:.{decimals}f} s"
@@ -37,9 +38,12 @@ def between(table: OperationTable, start: int, end: int) -> str:
 def before(table: OperationTable, row: int, later: int, first: str, second: str) -> str:
     """That a row returned before another was called, with the words for both operations.
 
-    ``<first> returned at 1.000 s, before <second> was called at 2.000 s``.
+    ``<first> returned at 1.000 s, before <second> was called at 2.000 s``. One process may do both
+    at the same time of the clock.
     """
     returned, call = int(table.returned[row]), int(table.call[later])
+    if table.clock(returned) == table.clock(call):
+        return f"{first} returned before {second} was called, both at {at(table, call)}"
     return (
         f"{first} returned at {at(table, returned, call)}, before {second} was called at "
         f"{at(table, call, returned)}"
@@ -52,4 +56,4 @@ def counts_positions(table: OperationTable) -> bool:
         return False
     returned = table.returned[table.returned != NEVER]
     latest = max(int(table.call[-1]), int(returned.max()) if len(returned) else 0)
-    return latest < POSITIONS_BELOW
+    return table.clock(latest) < POSITIONS_BELOW

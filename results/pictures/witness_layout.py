@@ -3,8 +3,9 @@
 The time axis is not to scale: operations of microseconds may contradict each other over minutes,
 and what matters is which came before which. So every moment at which an operation was called or
 returned is a column, and columns are placed so that each operation has room for its words. A call
-and a return at the same moment are concurrent, so the call's column is the first. Columns that do
-not fit into the width go on in further panels. Lanes are rows, one or more for each process.
+and a return at the same moment are concurrent, so the call's column is the first, if they are not
+of one process. Columns that do not fit into the width go on in further panels. Lanes are rows, one
+or more for each process.
 
 The *prefix* of a witness is an order in which operations can have taken effect, as far as a search
 found one.
@@ -22,6 +23,7 @@ from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.locks.granted_tokens import GRANTS
 from rumpus.checker.deciders.locks.holds_table import RELEASES
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.program_order import program_order
 from rumpus.checker.deciders.wording import at
 from rumpus.results.escapes import escaped
 
@@ -109,17 +111,13 @@ def witness_layout(table: OperationTable, witness: Witness, most: int) -> Witnes
     context = [row for row in prefix[-MOST_CONTEXT:] if row not in against]
     wanted = sorted({*against, *context}, key=lambda row: (table.call[row], row))
     rows = wanted[-most:]
-    calls = {(int(table.call[row]), 0) for row in rows}
-    returns = {(int(table.returned[row]), 1) for row in rows if table.returned[row] != NEVER}
+    drawn = _in_order(table, rows)
+    times = [*zip(drawn.call.tolist(), drawn.returned.tolist(), strict=True)]
+    calls = {(call, 0) for call, _ in times}
+    returns = {(returned, 1) for _, returned in times if returned != NEVER}
     moments = sorted(calls | returns)
     column = {moment: number for number, moment in enumerate(moments)}
-    spans = [
-        (
-            column[int(table.call[row]), 0],
-            column.get((int(table.returned[row]), 1), len(moments)),
-        )
-        for row in rows
-    ]
+    spans = [(column[call, 0], column.get((returned, 1), len(moments))) for call, returned in times]
     processes = [int(table.process[row]) for row in rows]
     lanes, lane_of = _lanes(processes, spans)
     answering = _answering(table, rows)
@@ -145,10 +143,17 @@ def witness_layout(table: OperationTable, witness: Witness, most: int) -> Witnes
         bars=bars,
         holds=_holds(table, bars, len(moments)),
         lanes=lanes,
-        times=_times(table, [time for time, _ in moments]),
+        times=_times(table, [drawn.clock(time) for time, _ in moments]),
         left_out=len(wanted) - len(rows),
         remarks=_remarks(witness),
     )
+
+
+def _in_order(table: OperationTable, rows: Sequence[int]) -> OperationTable:
+    """The table of some rows, which shows what each process did first (`program_order`)."""
+    part = table.take(np.array(rows, dtype=np.int64))
+    ordered = program_order(part)
+    return part if ordered is None else ordered.table.take(np.argsort(ordered.rows))
 
 
 def _lanes(

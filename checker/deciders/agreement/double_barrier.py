@@ -331,6 +331,7 @@ def _steps(
         result=nothing,
         index=table.index[of],
         start=table.start,
+        ticks=table.ticks,
     )
     return steps, of
 

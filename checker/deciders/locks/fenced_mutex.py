@@ -213,6 +213,7 @@ FENCED_MUTEX = ModelEntry(
         TRY: "as acquire; what was refused, or answered false, is no part of the model",
     },
     algorithms=(_ALGORITHM,),
+    sequential=True,
     decide=decided_key_by_key(
         lambda part, _, __: decide_fenced_mutex(part, "token", "epoch"), _ALGORITHM
     ),

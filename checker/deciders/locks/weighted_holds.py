@@ -71,6 +71,7 @@ def lock_model(
         initial=initial,
         algorithms=(OVERLAP, LOCK_SEARCH),
         decide=decided_key_by_key(decide_lock, OVERLAP),
+        sequential=True,
     )
 
 
