@@ -180,7 +180,7 @@ def test_a_session_reads_its_own_writes():
     )
     assert judge(*rows[:2], op("read", 4, 5, process=1)).valid is False
     assert judge(*rows[:2], op("read", 3, 5, process=1)).valid is False
-    assert judge(*rows[:2], op("read", 3, 5, process=0)).valid is True
+    assert judge(*rows[:2], op("read", 3, 5, process=2)).valid is True
 
 
 def test_a_read_after_a_sync_is_fresh():
