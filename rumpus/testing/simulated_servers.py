@@ -26,6 +26,10 @@ LONGEST_SESSION_S = 40
 """The longest timeout that a session can have, in seconds, if the tick allows no longer one."""
 MOST_OWED = 4 << 20
 """Bytes that a client may leave unread before its further requests wait."""
+MOST_OWED_IN_ALL = 256 << 20
+"""Bytes that all clients of all servers may leave unread, apart from one ordinary answer each."""
+LEAST_OWED_IN_ALL = 96 << 20
+"""As much of it each server has at least: the longest answer fits in."""
 POLL_S = 0.002
 
 _ALL_CLIENTS = 0
@@ -54,6 +58,7 @@ class SimulatedServers:
             max_client_connections=0,
             four_letter_words=FOUR_LETTER_WORDS,
             most_owed=MOST_OWED,
+            most_owed_in_all=max(LEAST_OWED_IN_ALL, MOST_OWED_IN_ALL // (nodes + observers)),
         )
         self.simulator = Simulator(seed, epoch=time.time_ns())
         self._network = Network(self.simulator)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper.serving.owed_answers import OwedAnswers
 from rumpus.simulation.zookeeper.serving.role import Role
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
 from rumpus.simulation.zookeeper.serving.session_ids import NO_PASSWORD, password
@@ -84,6 +85,8 @@ class Server(Protocol):
     """Session to the connection that has it, or asks to resume it."""
     in_process: int
     """Submitted requests of all connections that are not finished yet."""
+    owed: OwedAnswers | None
+    """What clients are owed; None if that has no bound."""
     outstanding_limit: int
     """Connections stop reading while more requests than this are in process."""
 
@@ -120,6 +123,7 @@ class ClientConnection:
         last_zxid: zxid of that reply.
         last_time: time of that reply, in virtual nanoseconds.
         opened: time of the connection's start, in virtual nanoseconds.
+        written: bytes that the client was sent, if what it is owed has a bound.
         outstanding: how many requests with a positive xid are not answered yet.
     """
 
@@ -144,6 +148,7 @@ class ClientConnection:
         "statistics",
         "timeout",
         "transport",
+        "written",
     )
 
     def __init__(self, server: Server, transport: Transport) -> None:
@@ -161,6 +166,7 @@ class ClientConnection:
         self.last_time = 0
         self.opened = server.simulator.now
         self.outstanding = 0
+        self.written = 0
         self._unanswered = 0
         """Requests that were submitted and not answered, a large one as several: what they may
         need is bounded where what a client is owed is."""
@@ -228,6 +234,8 @@ class ClientConnection:
             if stop > end:
                 self._needed = 4 + length
                 break
+            if established and not self._may_be_owed(data, start, length):
+                break
             server.statistics.received += 1
             self.statistics.received += 1
             position = stop
@@ -238,6 +246,21 @@ class ClientConnection:
         self._parsing = False
         if position < end and not self.closed:
             self._buffer += data[position:] if position else data
+
+    def _may_be_owed(self, data: bytes, start: int, length: int) -> bool:
+        """Whether there is room for the answer to a request; if not, it waits to be read."""
+        owed = self.server.owed
+        if owed is None or length < _REQUEST.size:
+            return True
+        _, kind = _read_header(data, start)
+        alone = kind != MULTI_READ and not self._unanswered and not self.transport.unsent()
+        if alone or owed.has_room(_LARGE.get(kind, 1)):
+            return True
+        self._stop_reading()
+        if self.transport.unsent():
+            self.transport.wait_writable()
+        owed.wait(self)
+        return False
 
     def _longest_request(self) -> int:
         """The bytes of the longest frame that is read."""
@@ -385,7 +408,7 @@ class ClientConnection:
             return
         server.in_process += 1
         if server.settings.most_owed is not None:
-            self._unanswered += _LARGE.get(kind, 1)
+            self._expect(_LARGE.get(kind, 1))
             if self._unanswered > MOST_PIPELINED:
                 self._stop_reading()
         role.submit(
@@ -411,8 +434,22 @@ class ClientConnection:
             return True
         return self._unanswered > MOST_PIPELINED
 
+    def _expect(self, answers: int) -> None:
+        """So many more answers (fewer, if negative) are to be sent; a large one is several."""
+        self._unanswered += answers
+        if self.server.owed is not None:
+            self.server.owed.expected += answers
+            if answers < 0:
+                self.server.owed.freed()
+
     def writable(self) -> None:
         """The client has read what it was owed."""
+        if self.server.owed is not None:
+            self.server.owed.freed()
+        self.admit()
+
+    def admit(self) -> None:
+        """Read requests again, unless the client is owed too much."""
         if not self._reading and self.established:
             self._read_if_not_throttled()
 
@@ -455,7 +492,8 @@ class ClientConnection:
         if request.cxid > 0:
             self.outstanding -= 1
         if self.server.settings.most_owed is not None:
-            self._unanswered -= _LARGE.get(request.type, 1)
+            self._note_owed(len(body))
+            self._expect(-_LARGE.get(request.type, 1))
         elif request.cxid <= 0:
             return
         if not self._reading:
@@ -485,11 +523,20 @@ class ClientConnection:
         self._buffer.clear()
         self.server.forget(self)
         self.transport.close()
+        if self.server.owed is not None:
+            self._expect(-self._unanswered)
+            self.server.owed.left(self)
 
     def _send(self, data: bytes) -> None:
         self.server.statistics.sent += 1
         self.statistics.sent += 1
         self.transport.write(data)
+        self._note_owed(len(data))
+
+    def _note_owed(self, size: int) -> None:
+        if self.server.owed is not None:
+            self.written += size
+            self.server.owed.sent(self)
 
     def _note_answer(self, xid: int) -> None:
         if xid > 0:

@@ -15,6 +15,7 @@ from rumpus.simulation.zookeeper.serving.client_connection import (
     HANDSHAKE_TIMEOUT,
     ClientConnection,
 )
+from rumpus.simulation.zookeeper.serving.owed_answers import OwedAnswers
 from rumpus.simulation.zookeeper.serving.reads import AnswerTooLong
 from rumpus.simulation.zookeeper.serving.replies import Responder
 from rumpus.simulation.zookeeper.serving.role import Mode, Role
@@ -78,6 +79,8 @@ class ZooKeeperServer:
         """Session to the connection that has it, or asks to resume it."""
         self.in_process = 0
         """Submitted requests of clients that are not finished yet ("outstanding")."""
+        most = settings.most_owed_in_all
+        self.owed = None if most is None else OwedAnswers(process, most)
         self.outstanding_limit = settings.global_outstanding_limit
         voters = sum(member.role == "participant" for member in settings.members)
         if voters > 2:

@@ -212,7 +212,9 @@ def made(rng, model, make):
             row["call"] = open_since[process]
         row["returned"] = point + rng.choice((0, 0, 1, 2))
         open_since[process] = row["returned"] + rng.choice((0, 0, 0, 1))
-        if rng.random() < 0.08 and not row.get("refused"):
+        # A queue's model cannot say which element a dequeue of unknown outcome took.
+        settled = row.get("refused") or row["f"] == "dequeue"
+        if rng.random() < 0.08 and not settled:
             row |= {"outcome": INFO, "returned": NEVER}
             row.pop("result", None)
             del open_since[process]
@@ -288,6 +290,6 @@ def test_agrees_with_the_definition(name):
                 assert decision.valid is expected
         return not expected
 
-    crosscheck(agrees, share=(0.15, 0.8))
+    crosscheck(agrees, share=(0.1, 0.9))
     assert seen["ties"] > 20
     assert seen["unknown"] <= 0.1 * examples()

@@ -5,10 +5,13 @@ import socket
 import struct
 import time
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
+
+from tests.sampling import one_in
 
 
 @pytest.fixture
@@ -174,3 +177,42 @@ def test_a_client_that_does_not_read_costs_little_and_holds_nobody_back(program,
     client.close()
     server.interrupt()
     assert server.end().code == 0
+
+
+def read_frame(connection):
+    (left,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+    got = 0
+    while got < left:
+        got += len(connection.recv(min(1 << 20, left - got)))
+    return got
+
+
+@one_in(10)
+def test_clients_that_do_not_read_cost_little_together_and_make_way(program):
+    server = program("sim-server", "--nodes", 1, "--port", 0)
+    address = server.process.stdout.readline().strip().split(":")
+    client = KazooClient(":".join(address))
+    client.start(30)
+    client.create("/large", bytes(MEGABYTE))
+    with ExitStack() as stack:
+        deaf = [stack.enter_context(socket.create_connection(address)) for _ in range(12)]
+        for connection in deaf:
+            shake_hands(connection)
+        for connection in deaf:
+            connection.sendall(multi_read("/large", 1, 60))
+        reading = stack.enter_context(socket.create_connection(address))
+        shake_hands(reading)
+        for xid in range(1, 41):  # small ones are answered at once
+            reading.sendall(get_data("/large", xid))
+            assert read_frame(reading) > MEGABYTE
+        assert peak_megabytes(server) < 500
+        reading.settimeout(40)
+        reading.sendall(multi_read("/large", 41, 60))  # waits until somebody is reset
+        assert read_frame(reading) > 60 * MEGABYTE
+        assert peak_megabytes(server) < 500
+    client.stop()
+    client.close()
+    server.interrupt()
+    answer = server.end()
+    assert answer.code == 0
+    assert "bytes for 10 s while others wait: connection reset" in " ".join(answer.err.split())
