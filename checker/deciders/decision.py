@@ -69,6 +69,11 @@ def undecided(*why: str) -> Decision:
     return Decision(valid="unknown", unknown=list(why))
 
 
+BYTES = 640 << 20
+"""Memory that the visited configurations of a search may take by default. With a history of a
+megabyte, its table and the program itself, that stays below a gigabyte."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """How much a decision may cost. What is not decided within it stays unknown.
@@ -80,7 +85,7 @@ class Budget:
     """
 
     seconds: float | None = None
-    bytes: int | None = 2 << 30
+    bytes: int | None = BYTES
     clock: Callable[[], float] = time.monotonic
     started: float = field(default=-1.0)
 

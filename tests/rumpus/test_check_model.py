@@ -2,7 +2,11 @@
 
 import json
 import os
+import subprocess
+import sys
+from heapq import heappop, heappush
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -10,6 +14,18 @@ from rumpus.checker.deciders.registry import MODELS
 from rumpus.results.formats.history_formats import FORMATS
 from tests.checker.recorded import Recorded
 from tests.rumpus.commands.refusals import refused
+from tests.sampling import one_in
+
+MEGABYTE = 1_000_000
+PEAK = """
+import resource, sys
+from rumpus.program import main
+try:
+    sys.exit(main())
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+"""The program, which says at its end how much memory it had at most."""
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "histories"
 golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the histories of others are not at hand")
@@ -256,3 +272,35 @@ def test_the_example_of_the_page(rumpus, file, monkeypatch, tmp_path):
     assert len(told) == len(expected)
     for one, other in zip(told, expected, strict=True):
         assert one == other or one.startswith("time:")
+
+
+def open_calls(rng):
+    """A megabyte of a counter's records, with 2,000 processes at work at once, in EDN."""
+    lines, ends, free, size, time = [], [], list(range(2000)), 0, 0
+    while size < MEGABYTE - 100:
+        time += 1
+        if free and (not ends or ends[0][0] > time):
+            process, kind = free.pop(rng.randrange(len(free))), "invoke"
+            f, value = rng.choice(("add", "decrement", "read")), rng.randint(1, 3)
+            heappush(ends, (time + rng.randint(1, 4000), process, f))
+        else:
+            _, process, f = heappop(ends)
+            kind, value = rng.choice(("ok", "ok", "info")), rng.randint(1, 3)
+            free.append(process if kind == "ok" else process + 2000)
+        shown = value if (f == "read") == (kind != "invoke") else "nil"
+        lines.append(f"{{:process {process} :type :{kind} :f :{f} :value {shown}}}")
+        size += len(lines[-1]) + 1
+    return "\n".join(lines) + "\n"
+
+
+@one_in(20)
+def test_a_megabyte_costs_less_than_a_gigabyte_however_hard_it_is(tmp_path):
+    file = tmp_path / "hard.edn"
+    file.write_text(open_calls(Random(5)))
+    words = ["check", str(file), "--model", "counter", "--budget", "600"]
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert "the memory budget of 671 MB is spent" in done.stdout
+    assert int(done.stderr.split()[-1]) < 1_000_000  # kB
