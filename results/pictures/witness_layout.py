@@ -381,8 +381,11 @@ def panels(
 
 
 def _break(bars: Iterable[Bar], columns: Sequence[int]) -> int:
-    """The column after which the fewest operations go on; of several the last."""
-    ends = [(bar.first, bar.last) for bar in bars if not bar.unknown]
+    """The column after which the fewest operations go on; of several the last.
+
+    One of unknown outcome goes on to the end anyway; only its first column is no place to break.
+    """
+    ends = [(bar.first, bar.first + 1 if bar.unknown else bar.last) for bar in bars]
     return min(reversed(columns), key=lambda column: sum(a <= column < b for a, b in ends))
 
 

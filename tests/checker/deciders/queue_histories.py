@@ -68,7 +68,10 @@ def acceptable(rows, step, forgotten=frozenset()):
             call, returned, optional = -1, inf, True
         elif optional:
             returned = inf
-        acts += [Act(call, returned, each, optional, row.get("process")) for each in _operations(row, outcome)]
+        acts += [
+            Act(call, returned, each, optional, row.get("process"))
+            for each in _operations(row, outcome)
+        ]
         if row["f"] == "drain" and outcome == INFO:
             unknown = ("dequeue", UNKNOWN, None)
             most = sum(each["f"] == "enqueue" for each in rows)
