@@ -23,7 +23,7 @@ from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import pause
-from rumpus.recipes.requests.session import Unanswered
+from rumpus.recipes.requests.session import Session, Unanswered
 
 DURATION: Final = 2.0
 """Seconds that a lease lasts. kazoo counts it in whole seconds."""
@@ -54,6 +54,8 @@ class LeaseContest(Contest):
         except ConnectionLoss as error:
             raise Unanswered("no connection") from error
         if lease:
+            if entry.session.lost:  # kazoo goes on in the next session, and so does its user
+                entry.session = Session(self._client)
             self.ends = began + DURATION
             return True
         pause(deadline, BETWEEN)
