@@ -17,8 +17,8 @@ _HEAD: Final = """\
 rumpus is under the [Apache License 2.0](../../LICENSE). Its wheel and its source archive have only
 code of its own: no file of a dependency is in them, so there is none whose licence asks for a
 `NOTICE`. `docs/upstream`, in the source archive, quotes lines of kazoo (Apache License 2.0, without
-a `NOTICE`). Images of servers and clients are built from Debian's packages on the host that runs
-them, and are not distributed.
+a `NOTICE`) and of aiozk (MIT). Images of servers and clients are built from Debian's packages on
+the host that runs them, and are not distributed.
 
 `make dist` writes beside the archives a bill of materials, `rumpus-<version>.cdx.json` (CycloneDX
 1.6): what users install, in the versions of `requirements.lock` that the tests ran with.

@@ -25,6 +25,7 @@ ELSEWHERE = {
 SHAPES = {
     "reference/api.md": "calls with all their parameters, made from the signatures",
     "upstream": "lines of kazoo, which test_upstream_reports.py compares with kazoo's",
+    "aiozk": "lines of aiozk, compared in test_upstream_reports_for_aiozk.py",
 }
 """Pages, and folders of pages, whose blocks cannot run, and why."""
 

@@ -1,7 +1,9 @@
 import pytest
 
+from tests.examples.conftest import ROOT, python_in
 from tests.sampling import one_in, sampled
 
+CASES = ROOT / "examples" / "pypi" / "cases"
 WHY = "needs an index: examples/pypi/requirements.txt"
 
 
@@ -13,6 +15,13 @@ def test_a_program_leaves_nodes_that_block_everybody(run_example, program, seed)
     assert outcomes == {"failed": 1}
     assert "deadlock" in told
     assert "orphan-node" in told
+
+
+@sampled("case", sorted(path.name for path in CASES.glob("*.case.json")), of=3)
+def test_a_case_of_aiozk_is_shown_again(case):
+    pytest.importorskip("aiozk", reason=WHY)
+    done = python_in("pypi", "rumpus.program", "replay", "--trust", f"cases/{case}", "--json")
+    assert '"verdict": "reproduced"' in done.stdout
 
 
 @one_in(3)
