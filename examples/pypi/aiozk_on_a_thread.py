@@ -12,6 +12,7 @@ from aiozk import ZKClient
 from aiozk.exc import TimeoutError as TimedOut
 
 SESSION_TIMEOUT = 2  # seconds, as the clients of the runs have
+SECOND = timedelta(seconds=1)
 FOR_EVER = timedelta(days=1)
 
 
@@ -60,6 +61,31 @@ class Lease(_OnAThread):
 
     def release(self):
         self.call(self.lease.release())
+
+
+class ShortLease(Lease):
+    """A lease that is over after a second, unless it is released before."""
+
+    ends = 0.0
+
+    def acquire(self, timeout):
+        end = time.monotonic() + timeout
+        while True:
+            began = time.monotonic()
+            if self.call(self.lease.obtain(SECOND)):
+                self.ends = began + SECOND.total_seconds()
+                return True
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+
+    def release(self):
+        ends, self.ends = self.ends, 0.0
+        if ends > time.monotonic():
+            super().release()
+
+    def remaining(self):
+        return self.ends - time.monotonic()
 
 
 class Barrier(_OnAThread):

@@ -17,7 +17,7 @@ def test_a_program_leaves_nodes_that_block_everybody(run_example, program, seed)
     assert "orphan-node" in told
 
 
-@sampled("case", sorted(path.name for path in CASES.glob("*.case.json")), of=3)
+@sampled("case", sorted(path.name for path in CASES.glob("*.case.json")), of=4)
 def test_a_case_of_aiozk_is_shown_again(case):
     pytest.importorskip("aiozk", reason=WHY)
     done = python_in("pypi", "rumpus.program", "replay", "--trust", f"cases/{case}", "--json")
