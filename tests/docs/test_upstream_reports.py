@@ -90,7 +90,7 @@ def test_the_tests_fail_as_reported_and_pass_with_what_would_mend_them(tmp_path)
         (change,) = re.findall(r"```diff\n(.*?)```", report, re.DOTALL)
         subprocess.run(["git", "apply", "-"], cwd=mended, input=change, text=True, check=True)
     tests = shutil.copytree(
-        FOLDER, tmp_path / "tests", ignore=shutil.ignore_patterns("*.md", "zookeeper")
+        FOLDER, tmp_path / "tests", ignore=shutil.ignore_patterns("*.md", "aiozk", "zookeeper")
     )
 
     with rumpus.zookeeper(nodes=1) as zk:
