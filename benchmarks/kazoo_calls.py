@@ -1,7 +1,8 @@
 """Which public methods of kazoo's recipes are called by what is put on trial here, and by what.
 
-Of each family kazoo's classes as they are and behind our adapters, in a short simulated run. What
-nobody calls stands first: no flaw of it can be seen. A profiler notes the calls.
+Of each family kazoo's classes as they are and behind our adapters, in a short simulated run whose
+clients call all that their recipe has. What nobody calls stands first: no flaw of it can be seen. A
+profiler notes the calls.
 
 ``python -m benchmarks.kazoo_calls [--quick]``
 """
@@ -30,6 +31,9 @@ SPECIAL: Final = frozenset(
     f"__{name}__" for name in ("add", "bool", "call", "enter", "exit", "iter", "len", "sub")
 )
 """Methods with underlines that a program calls all the same."""
+
+USAGE: Final = "asks=0.2,batches=0.5"
+"""Calls that the scripts of the families do without."""
 
 FOLDER: Final = str(Path(kazoo.recipe.__path__[0]))
 
@@ -89,6 +93,7 @@ def called_by(tried: Sequence[Trial]) -> Mapping[str, set[Trial]]:
                     time_limit=LOAD_S,
                     nemesis=["client-pause"],
                     clients=3,
+                    usage=USAGE,
                 )
             finally:
                 sys.setprofile(None)

@@ -3,7 +3,7 @@
 Operations: ``enqueue`` {value}; ``dequeue`` -> {value}, null where there was nothing; where
 consumers claim elements first also ``acknowledge`` and ``release`` {value} of what the client
 has dequeued. A dequeue of unknown outcome names the element that it may have taken, if its client
-knows. Every value is put in once.
+knows. Every value is put in once. ``enqueue-all`` {values} puts several, all or none of them.
 
 **At most once** (elements are removed when they are taken): an element may come out once, and is
 lost if it was put, is not there at the end, and came out to no client. A dequeue of unknown outcome
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from rumpus.checker.families.batches import each_put_alone, put_with_others
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
@@ -80,7 +81,7 @@ def accounts(history: History) -> Accounts:
     """Sort a history's operations by elements. Linear in the number of records."""
     elements: dict[Any, Element] = {}
     nameless: list[Operation] = []
-    for operation in history.operations():
+    for operation in each_put_alone(history).operations():
         f, outcome = operation.invoke.f, operation.outcome
         if f == "enqueue":
             value = operation.invoke.value["value"]
@@ -132,14 +133,23 @@ def judge_elements(
         result.anomalies += _phantom(history, element)
         result.anomalies += _twice(history, element, claimed=claimed)
     if left is not None:
+        elements = books.elements
+        others = put_with_others(
+            {value: each.put for value, each in elements.items() if each.put is not None},
+            {value for value, each in elements.items() if each.takes or value in left},
+        )
         lost = [
             element
-            for element in books.elements.values()
-            if element.inside and element.value not in left and not _gone(element, claimed=claimed)
+            for element in elements.values()
+            if (element.inside or element.value in others)
+            and element.value not in left
+            and not _gone(element, claimed=claimed)
         ]
         if not claimed:
             lost = _without_excuse(history, lost, books.nameless, removals)
-        result.anomalies += [_lost(history, element, claimed=claimed) for element in lost]
+        result.anomalies += [
+            _lost(history, element, others.get(element.value), claimed=claimed) for element in lost
+        ]
     result.stats = {
         "put": sum(element.inside for element in books.elements.values()),
         "came out": sum(bool(element.takes) for element in books.elements.values()),
@@ -230,10 +240,13 @@ def _can_have_done(history: History, take: Operation, removal: Removal) -> bool:
     )
 
 
-def _lost(history: History, element: Element, *, claimed: bool) -> Anomaly:
+def _lost(history: History, element: Element, other: Any, *, claimed: bool) -> Anomaly:
     put = element.put
     assert put is not None
     words = f"c{history.caller(put)}'s put of {element.value!r} was acknowledged"
+    if other is not None:
+        words = f"c{history.caller(put)} put {element.value!r} in one call with {other!r}"
+        words += ", which was there"
     if not claimed:
         words += ", it never came out, and it is not in the queue"
     else:
@@ -265,7 +278,7 @@ def first_claims(history: History, books: Accounts) -> History:
 
 
 def blamed(history: History, result: CheckResult) -> set[Any]:
-    """The elements of anomalies that were found."""
+    """The elements of anomalies that were found, and those that were put in one call with them."""
     told = {index for anomaly in result.anomalies for index in anomaly.ops}
     return {
         _about(operation)
@@ -276,13 +289,16 @@ def blamed(history: History, result: CheckResult) -> set[Any]:
 
 def without(history: History, values: Collection[Any]) -> History:
     """A history without some elements' operations, which are accounted for elsewhere."""
+    # Puts of one batch have the same indices (`each_put_alone`), and processes of their own.
     dropped = {
-        index
+        (op.index, op.process)
         for operation in history.operations()
         if (about := _about(operation)) is not None and about in values
-        for index in operation.indices
+        for op in operation
+        if op is not None
     }
-    return History((op for op in history if op.index not in dropped), clients=history.clients)
+    kept = (op for op in history if (op.index, op.process) not in dropped)
+    return History(kept, clients=history.clients)
 
 
 def _about(operation: Operation) -> Any:

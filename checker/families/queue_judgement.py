@@ -13,6 +13,7 @@ from rumpus.checker.check import Least, check
 from rumpus.checker.every_run.final_phase import STUCK_WAITER
 from rumpus.checker.every_run.liveness import ORPHAN_NODE
 from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.families.batches import each_put_alone
 from rumpus.checker.families.queue_accounting import (
     DUPLICATE_ELEMENT,
     LOST_ELEMENT,
@@ -85,7 +86,7 @@ def check_order_of_elements(timeline: Timeline, model: str) -> CheckResult | Non
     """
     if "out-of-order" not in timeline.promises.prevents:
         return None
-    history = timeline.history
+    history = each_put_alone(timeline.history)
     # What is lost, or comes out twice, would be out of order as well.
     rest = without(history, blamed(history, timeline.part(check_elements)))
     claimed = timeline.part(books_of).claimed

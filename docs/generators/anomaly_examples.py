@@ -34,6 +34,8 @@ RUNS: Final[Mapping[str, str]] = {
     "--nemesis none --time-limit 2 --ensemble sim --seed 1",
     "dead-client": "run lock --recipe kazoo-bare --nodes 1 --clients 2 --nemesis none "
     "--time-limit 2 --usage auths=1 --ensemble sim --seed 1",
+    "false-census": "run queue --recipe docs.generators.miscounting_queue:MiscountingQueue "
+    "--clients 2 --nemesis none --time-limit 4 --usage asks=0.5 --ensemble sim --seed 1",
     "fenced": "run lock --recipe fenced --action-time 3 --time-limit 8 --nemesis client-pause "
     "--clients 2 --ensemble sim --seed 1",
     "sequence-regression": "run sequence --recipe counts-children --clients 1 --time-limit 12 "

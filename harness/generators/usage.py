@@ -48,6 +48,9 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             names tell nobody who it is.
         vanishing: share of the beginnings before which the parent of the contenders' nodes is
             deleted, if it has no children.
+        asks: share of operations after which a client asks the recipe what it says of itself: who
+            contends, who holds, how many elements there are. Where the recipe can be asked.
+        batches: share of puts that put several elements at once, where the recipe can.
     """
 
     think: _Seconds = 0.0
@@ -64,6 +67,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     chatter: Annotated[int, Meta(ge=0, le=100)] = 0
     prefixes: bool = False
     vanishing: _Share = 0.0
+    asks: _Share = 0.0
+    batches: _Share = 0.0
 
     def name(self, client: int) -> str:
         """What a client is called."""
@@ -120,9 +125,16 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
         session_timeout: seconds; patience is measured by it.
     """
     at = iter(range(1000))
+    calls = iter(range(1000, 2000))
 
     def below(bound: int) -> int:
         return seed.child(next(at)).below(bound)[0]
+
+    def share(*shares: float) -> float:
+        """One of these in a run of three: further calls, whose draws change no others."""
+        if seed.child(next(calls)).below(3)[0]:
+            return 0.0
+        return shares[seed.child(next(calls)).below(len(shares))[0]]
 
     def sometimes(number: int = 3) -> bool:
         return below(number) == 0
@@ -141,6 +153,8 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
         traffic=1 + below(4) if sometimes() else 0,
         prefixes=sometimes(),
         vanishing=(0.05, 0.2)[below(2)] if sometimes(4) else 0.0,
+        asks=share(0.05, 0.2, 0.5),
+        batches=share(0.2, 0.6),
     )
     # A holder that outlives a session, and a leader of servers that has not noticed its fall.
     if sometimes(4):

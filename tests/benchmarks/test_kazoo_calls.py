@@ -15,10 +15,6 @@ NOBODY = {
     "lock.Semaphore.__exit__",
     "lock.Semaphore.cancel",
     "lock.Semaphore.lease_holders",
-    "queue.BaseQueue.__len__",
-    "queue.LockingQueue.__len__",
-    "queue.LockingQueue.put_all",
-    "queue.Queue.__len__",
     "watchers.ChildrenWatch.__call__",
     "watchers.DataWatch.__call__",
 }

@@ -188,6 +188,33 @@ class UsedClient(OpenClient):
                 kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
 
 
+def asking(script: ScriptFunction, question: Invocation | None, usage: Usage) -> ScriptFunction:
+    """A script after some of whose operations the client asks the recipe about itself.
+
+    Args:
+        script: the script.
+        question: the call that asks; None if the recipe cannot be asked.
+        usage: how often it asks (``asks``).
+    """
+    if question is None or not usage.asks:
+        return script
+
+    def steps(client: Client) -> Steps:
+        going = script(client)
+        step = next(going, None)
+        while step is not None:
+            came = yield step
+            asks = isinstance(step, Invocation) and not client.is_over
+            if asks and client.draws.uniform() < usage.asks:
+                yield question
+            try:
+                step = going.send(came)
+            except StopIteration:
+                return
+
+    return steps
+
+
 def paced(script: ScriptFunction, usage: Usage) -> ScriptFunction:
     """A script with the rests of a usage: random ones, after bursts of operations if it has them.
 

@@ -21,7 +21,7 @@ from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Verdict, judge
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.combinators import phases, stagger
-from rumpus.harness.generators.generator import Generator
+from rumpus.harness.generators.generator import Generator, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, each_client
 from rumpus.harness.generators.usage import USUAL, Usage, parse_usage, usage_words
 from rumpus.harness.generators.workload_context import WorkloadContext
@@ -34,7 +34,7 @@ from rumpus.workloads.framework.checks import Need, is_own
 from rumpus.workloads.framework.judgement import findings
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
-from rumpus.workloads.framework.used_client import UsedClient, paced
+from rumpus.workloads.framework.used_client import UsedClient, asking, paced
 from rumpus.workloads.own.own_recipe import OwnRecipe
 from rumpus.workloads.own.promise_names import common, with_names
 from rumpus.workloads.own.references import NotFound, is_reference, referred, unknown_recipe
@@ -164,6 +164,13 @@ class Workload(ABC):
 
         A script begins when all clients have finished the one before.
         """
+
+    def question(self, recipe: Any) -> Invocation | None:  # noqa: ARG002 - for subclasses
+        """The call by which a client asks a recipe of this class about itself (usage ``asks``).
+
+        None if it cannot be asked.
+        """
+        return None
 
     def shared(self) -> Any:
         """State that the scripts of all clients share: made anew for each phase, None if none."""
@@ -400,8 +407,9 @@ class Workload(ABC):
     def load_of(self, context: WorkloadContext) -> Generator:
         """The load as a generator."""
         shared = self.shared()
+        script = asking(self.load, self.question(context.recipe), context.usage)
         load = each_client(
-            paced(self.load, context.usage),
+            paced(script, context.usage),
             context,
             shared=shared,
             on_completion=partial(self.on_completion, shared),

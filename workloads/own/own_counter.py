@@ -9,12 +9,12 @@ totals that are read are judged. Reads: ``read()``, ``get()``, or the attribute 
 import uuid
 from typing import Any, Final
 
-from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.exceptions import KazooException
 
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Promises
-from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has
+from rumpus.workloads.own.own_recipe import Method, OwnRecipe, catch_up, has
 from rumpus.workloads.own.tolerant_calls import TIMEOUTS, call, first, takes
 
 ADD: Final = Method(("add", "increment", "+="), "add(amount) -> int")
@@ -67,17 +67,10 @@ class OwnCounter(OwnRecipe):
         with self.lent() as own:
             try:
                 if not getattr(own, "fresh_reads", False):
-                    self._catch_up(timeout)
+                    catch_up(self.client, self.path, timeout)
                 # Looked for in the class: `hasattr` of an object would call its properties.
                 name = next(each for each in READ.names if hasattr(type(own), each))
                 told = getattr(own, name)
                 return int(call(told, timeout=timeout) if callable(told) else told)
             except (KazooException, *TIMEOUTS) as error:
                 raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
-
-    def _catch_up(self, timeout: float) -> None:
-        """After this write, the session's reads show everything committed before."""
-        try:
-            self.client.delete_async(f"{self.path}/none").get(timeout=timeout)
-        except NoNodeError:
-            return

@@ -10,6 +10,10 @@ Calls that do not return are given up and go on; the next operation waits for th
 that such a call returns has been taken, but by no operation that could say so: the next operation
 reports it as of unknown outcome, and a claim is given back.
 
+Several elements are put at once, all or none, if there is ``put_all(elements)``. How many there are
+is asked if there is ``len()``; before, a write without effect is sent, so that no server that lags
+answers.
+
 Attributes of the class: ``delivery`` (``at-most-once``, ``at-least-once``), ``sees_empty`` (None
 means that the queue was empty at some moment of the call; else it says nothing), ``elements`` and
 ``claims`` (static methods, path -> the znode whose children they are).
@@ -26,7 +30,7 @@ from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.recipes.outcomes import ClaimLost, NotDone
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
-from rumpus.workloads.own.own_recipe import OwnRecipe, has, method
+from rumpus.workloads.own.own_recipe import Method, OwnRecipe, catch_up, has, method
 from rumpus.workloads.own.tolerant_calls import TIMEOUTS, call, first, succeeded, takes
 
 OVERDUE_S: Final = 3.0
@@ -40,6 +44,7 @@ REQUEST_S: Final = 5.0
 PUT = method("put(element)", "enqueue")
 TAKE = method("take(timeout) -> bytes | None", "get", "dequeue")
 CLAIM = method("claim(timeout) -> claim | None")
+PUT_ALL = method("put_all(elements)")
 FINISH = ("acknowledge", "consume", "ack", "complete")
 GIVE_BACK = ("release", "give_back")
 
@@ -74,6 +79,8 @@ class OwnQueue(OwnRecipe):
     ways = ((PUT, TAKE), (PUT, CLAIM))
     delivery: Delivery = "at-most-once"
     sees_empty = False
+    puts_all = False
+    has_size = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -97,6 +104,8 @@ class OwnQueue(OwnRecipe):
         return {
             "delivery": getattr(factory, "delivery", usual),
             "sees_empty": bool(getattr(factory, "sees_empty", False)),
+            "puts_all": has(factory, *PUT_ALL.names),
+            "has_size": has(factory, "__len__"),
         }
 
     @classmethod
@@ -108,6 +117,11 @@ class OwnQueue(OwnRecipe):
             notes.append("That it found nothing is not judged: a server may lag.")
         return notes
 
+    @classmethod
+    def implied(cls, factory: Any) -> list[str]:
+        """That it tells its true length, if it has one."""
+        return ["false-census"] if has(factory, "__len__") else []
+
     def put(self, element: bytes, timeout: float, *, priority: int | None = None) -> None:
         """Put an element.
 
@@ -115,9 +129,27 @@ class OwnQueue(OwnRecipe):
             QueueUnknown: kazoo raised an error, or the call does not return.
             NotDone: an earlier call has not returned yet.
         """
-        put = first(self.own, PUT.names)
+        self._put(PUT, element, timeout, priority)
+
+    def put_all(
+        self, elements: list[bytes], timeout: float, *, priority: int | None = None
+    ) -> None:
+        """Put several elements, all or none; errors are those of ``put``."""
+        self._put(PUT_ALL, elements, timeout, priority)
+
+    def _put(self, way: Method, what: Any, timeout: float, priority: int | None) -> None:
+        put = first(self.own, way.names)
         options = {} if priority is None else {"priority": priority}
-        self._patiently(lambda: call(put, element, timeout=timeout, **options), timeout)
+        self._patiently(lambda: call(put, what, timeout=timeout, **options), timeout)
+
+    def size(self) -> int:
+        """How many elements there are, claimed ones too.
+
+        Raises:
+            KazooException: what the object raised, or the write before it.
+        """
+        catch_up(self.client, self.path, REQUEST_S)
+        return len(self.own)
 
     def take(self, timeout: float) -> bytes | None:
         """Take an element; None if none was found. Errors are those of ``put``."""

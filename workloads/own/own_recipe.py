@@ -18,12 +18,12 @@ A recipe that lives on services (``--service``) gets None in place of the kazoo 
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, NoNodeError
 
 from rumpus.checker.nearest_name import nearest
 from rumpus.recipes.outcomes import OutcomeUnknown
@@ -55,8 +55,8 @@ while no server answers, no tokens, and no order, and learns late of the end of 
 
 NOT_ON_SERVICES: Final = frozenset(
     {
-        "double-grant", "herd", "refused-reentry", "stale-belief", "unaware-holder",
-        "unbelieving-holder", "unfair-grant",
+        "double-grant", "false-census", "herd", "refused-reentry", "stale-belief",
+        "unaware-holder", "unbelieving-holder", "unfair-grant",
     }
 )  # fmt: skip
 """What cannot be judged where the servers are the user's: it takes ZooKeeper's logs, sessions or
@@ -334,7 +334,8 @@ class OwnRecipe:
             return replace(promises, prevents=promises.prevents - away)
         names = declared.split(",") if isinstance(declared, str) else list(declared or ())
         base = cls.usual_of(factory) or Promises(prevents=usual.prevents - ONLY_IF_PROMISED)
-        promises = with_names(base, ["unexpected-error", *names, *promised], kinds)
+        always = ["unexpected-error", *cls.implied(factory)]
+        promises = with_names(base, [*always, *names, *promised], kinds)
         away |= cls.unseen(factory, promises)
         promises = replace(promises, prevents=promises.prevents - away)
         said = ", ".join([*names, *promised])
@@ -346,6 +347,11 @@ class OwnRecipe:
     def usual_of(cls, factory: Any) -> Promises | None:  # noqa: ARG003 - for subclasses
         """See ``usual``; of this class or function."""
         return cls.usual
+
+    @classmethod
+    def implied(cls, factory: Any) -> list[str]:  # noqa: ARG003 - for subclasses
+        """What is judged besides because the class or function has further methods."""
+        return []
 
     @classmethod
     def unseen(cls, factory: Any, promises: Promises) -> frozenset[str]:  # noqa: ARG003 - likewise
@@ -387,6 +393,15 @@ class OwnRecipe:
     def attributes_of(cls, factory: Any) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
         """Class attributes that the workload reads, taken from the user's class or derived."""
         return {}
+
+
+def catch_up(client: KazooClient, path: str, timeout: float) -> None:
+    """Send a write without effect: after it the client's reads show all that was committed before.
+
+    Raises what kazoo raises.
+    """
+    with suppress(NoNodeError):
+        client.delete_async(f"{path}/none").get(timeout=timeout)
 
 
 def _declared_unknown(thing: Any) -> tuple[type[BaseException], ...]:

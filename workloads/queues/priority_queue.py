@@ -26,6 +26,19 @@ class PriorityQueueWorkload(QueueWorkload):
         """Put an element with a priority."""
         consumer.queue.put(str(value).encode(), timeout, priority=priority)
 
+    @operation(name="enqueue-all")
+    def enqueue_all(
+        self, consumer: Consumer, values: list[Value], priority: int, timeout: float
+    ) -> None:
+        """Put several elements with one priority, all or none."""
+        elements = [str(value).encode() for value in values]
+        consumer.queue.put_all(elements, timeout, priority=priority)
+
+    def put_all(self, client: Client, values: list[str], timeout: float) -> Invocation:
+        """The call that puts several elements, with one priority."""
+        priority = 1 + client.draws.below(PRIORITIES - 1)
+        return self.enqueue_all(values=values, priority=priority, timeout=round(timeout, 3))
+
     def put(self, client: Client, value: str, timeout: float, *, urgent: bool) -> Invocation:
         """The call that puts an element: at priority 0 if it is urgent, else at any other."""
         priority = 0 if urgent else 1 + client.draws.below(PRIORITIES - 1)

@@ -3,11 +3,12 @@
 ``dequeue`` -> {value}, null if the queue was empty at some moment of the call; it fails if nothing
 was found but the queue need not have been empty. With at-least-once delivery an element is claimed
 first: then follow ``work``, and ``acknowledge`` or ``release`` {value}. ``leave`` ends the client's
-session; the client comes back in another one.
+session; the client comes back in another one. Where the recipe can: ``enqueue-all`` {values} puts
+several, all or none; ``size`` -> how many there are.
 """
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -17,6 +18,7 @@ from kazoo.client import KazooClient
 
 from rumpus.checker.check import Check
 from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.families.censuses import check_censuses
 from rumpus.checker.families.queue_accounting import count_awaited
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
@@ -46,6 +48,9 @@ consumer finds the elements there are."""
 LEAVERS = 24
 """One in this many operations of a flood is a ``leave``: a client's elements must outlive its
 session."""
+
+MOST_AT_ONCE = 4
+"""How many elements a batch has at most; it may have none."""
 
 LONGEST_WAIT_S = 30.0
 """How long a client waits for an element at most: after more it would seem hung, and be killed."""
@@ -127,6 +132,16 @@ class QueueWorkload(Workload):
         """Put an element."""
         consumer.queue.put(str(value).encode(), timeout)
 
+    @operation(name="enqueue-all")
+    def enqueue_all(self, consumer: Consumer, values: list[Value], timeout: float) -> None:
+        """Put several elements, all or none."""
+        consumer.queue.put_all([str(value).encode() for value in values], timeout)
+
+    @operation(changes=False)
+    def size(self, consumer: Consumer) -> int:
+        """Ask how many elements there are."""
+        return int(consumer.queue.size())
+
     @operation()
     def dequeue(self, consumer: Consumer, timeout: float) -> _Taken | None:
         """Wait for an element, and take or claim it."""
@@ -195,6 +210,24 @@ class QueueWorkload(Workload):
         """The call that puts an element."""
         return self.enqueue(value=value, timeout=round(timeout, 3))
 
+    def put_some(self, client: Client, names: Iterator[str], timeout: float) -> Invocation:
+        """The call that puts the next element; at times several (usage ``batches``)."""
+        batches = client.context.usage.batches
+        if not (batches and getattr(client.context.recipe, "puts_all", False)):
+            return self.put(client, next(names), timeout, urgent=False)
+        if client.draws.uniform() >= batches:
+            return self.put(client, next(names), timeout, urgent=False)
+        values = [next(names) for _ in range(client.draws.below(MOST_AT_ONCE + 1))]
+        return self.put_all(client, values, timeout)
+
+    def put_all(self, _: Client, values: list[str], timeout: float) -> Invocation:
+        """The call that puts several elements."""
+        return self.enqueue_all(values=values, timeout=round(timeout, 3))
+
+    def question(self, recipe: Any) -> Invocation | None:
+        """How many elements there are."""
+        return self.size() if getattr(recipe, "has_size", False) else None
+
     def consume(self, client: Client, timeout: float) -> Generator[Step, Op, Op]:
         """Take an element, and work on it where it is claimed."""
         came, draws = (yield self.dequeue(timeout=round(timeout, 3))), client.draws
@@ -249,7 +282,7 @@ class QueueWorkload(Workload):
             elif floods and not waits and draws.one_in(LEAVERS):
                 yield self.leave()
             elif not waits and draws.below(4) < (3 if floods else int(claimed)):
-                yield self.put(client, next(names), brief if little else patience, urgent=False)
+                yield self.put_some(client, names, brief if little else patience)
             else:
                 wait = client.seconds_to(end)
                 if (little and not waits) or (hungry and not claimed):
@@ -293,6 +326,7 @@ class QueueWorkload(Workload):
             partial(queues.check_order_of_elements, model=self.model),
             queues.check_waiting,
             queues.check_left_behind,
+            check_censuses,
         ]
 
 

@@ -31,6 +31,10 @@ class Queue(Recorded):
         self.add(called, process, "invoke", "enqueue", {"value": value, **more})
         return self.add(returned, process, outcome, "enqueue")
 
+    def put_all(self, called, returned, process, values, outcome="ok", **more):
+        self.add(called, process, "invoke", "enqueue-all", {"values": values, **more})
+        return self.add(returned, process, outcome, "enqueue-all")
+
     def take(self, called, returned, process, value, outcome="ok"):
         self.add(called, process, "invoke", "dequeue", {"timeout": 5.0})
         told = {"value": value} if value is not None or outcome == "ok" else None
@@ -135,6 +139,36 @@ def test_whose_client_was_killed_may_have_taken_what_its_session_removed(killed,
     assert kinds(judge(queue)) == set(), "without logs it may have been any of the killed"
     truth = {"truth": Truth(), "clock": WallClock([(0, 0)]), "path": "/rumpus/queue"}
     assert kinds(judge(queue, **truth)) == found
+
+
+def some(*left, outcome="ok", out=()):
+    """The verdict's kinds where x, y and z were put at once, and some came out or are left."""
+    queue = busy().put_all(1000, 1001, 0, ["x", "y", "z"], outcome)
+    for number, value in enumerate(out):
+        queue.take(1002 + 2 * number, 1003 + 2 * number, 1, value)
+    return kinds(judge(final(queue, elements=left)))
+
+
+def test_elements_that_are_put_at_once_come_out_like_others():
+    assert some(out="xyz") == set()
+    assert some(out="zxy") == set(), "nobody says in which order they were put"
+    assert some("z", out="xy") == {"out-of-order"}, "later ones came out before it"
+    assert some(out="xy") == {"lost-element"}
+    assert some(out="xyzx") == {"duplicate-element"}
+    assert some(out="xyz", outcome="fail") == {"phantom-element"}
+
+
+def test_of_elements_that_may_have_been_put_at_once_all_were_or_none():
+    assert some(outcome="info") == set()
+    assert some(out="xyz", outcome="info") == set()
+    assert some(out="xy", outcome="info") == {"lost-element"}
+    assert some("z", outcome="info") == {"lost-element"}
+
+
+def test_elements_that_are_put_at_once_are_put_before_later_ones():
+    queue = busy().put_all(1000, 1001, 0, ["x", "y"]).put(1002, 1003, 0, "z")
+    queue.take(1004, 1005, 1, "x").take(1006, 1007, 1, "z").take(1008, 1009, 1, "y")
+    assert kinds(judge(final(queue))) == {"out-of-order"}
 
 
 def test_an_element_comes_out_once():
