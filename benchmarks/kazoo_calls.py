@@ -32,7 +32,7 @@ SPECIAL: Final = frozenset(
 )
 """Methods with underlines that a program calls all the same."""
 
-USAGE: Final = "asks=0.2,batches=0.5"
+USAGE: Final = "asks=0.2,batches=0.5,cancels=0.3"
 """Calls that the scripts of the families do without."""
 
 FOLDER: Final = str(Path(kazoo.recipe.__path__[0]))

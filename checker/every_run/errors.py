@@ -2,10 +2,13 @@
 
 An exception that escapes from a recipe's call ends the client's session, and the outcome is
 unknown. kazoo's exceptions are part of what a caller must expect, and so are a package's own. An
-``IndexError`` or the like is not: it tells of a mistake in the program. A server that does not know
-an operation refuses it and closes the connection (``UnimplementedError``): then the recipe needs a
-newer server, and nothing is learned about its promises. A recipe may keep that error to itself, so
-the links note the refusal, too.
+``IndexError`` or the like is not: it tells of a mistake in the program. Nor are those of kazoo by
+which a server refuses one request for certain (``ANSWERS``). A recipe knows what its znodes are
+for; its callers do not, and would have to take the outcome for unknown.
+
+A server that does not know an operation refuses it and closes the connection
+(``UnimplementedError``): then the recipe needs a newer server, and nothing is learned about its
+promises. A recipe may keep that error to itself, so the links note the refusal, too.
 
 A client library can fail, too: kazoo's connection ends for good with the thread that serves it. The
 program is told that the session is lost, and is never connected again. No recipe promises that its
@@ -38,6 +41,15 @@ MISTAKES: Final = frozenset(
     and not issubclass(kind, (OSError, Warning, StopIteration, StopAsyncIteration))
 )
 """Names of exceptions that are mistakes of a program; I/O errors and timeouts are not."""
+
+ANSWERS: Final = frozenset(
+    {
+        "BadVersionError", "CancelledError", "InvalidACLError", "NoChildrenForEphemeralsError",
+        "NoNodeError", "NodeExistsError", "NotEmptyError", "RolledBackError",
+    }
+)  # fmt: skip
+"""Errors of kazoo that are a server's answer to a request, and not the lack of one; and that a call
+was cancelled, which it was not: of one that was, the operation says so."""
 
 MOST_SHOWN: Final = 10
 """How many anomalies are reported for one kind of exception of one operation."""
@@ -74,8 +86,10 @@ def check_errors(timeline: Timeline) -> CheckResult:
     examples: dict[tuple[str, str], str] = {}
     for operation in history.operations():
         call, done = operation
-        error = done.error if done is not None and done.type == "info" else None
-        if error is None or (kind := error.partition(":")[0]) not in MISTAKES:
+        error = done.error if done is not None else None
+        kind = (error or "").partition(":")[0]
+        mistaken = done is not None and done.type == "info" and kind in MISTAKES
+        if error is None or not (mistaken or kind in ANSWERS):
             continue
         group = call.f, kind
         seen[group] += 1

@@ -51,6 +51,9 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         asks: share of operations after which a client asks the recipe what it says of itself: who
             contends, who holds, how many elements there are. Where the recipe can be asked.
         batches: share of puts that put several elements at once, where the recipe can.
+        cancels: share of attempts that wait without a timeout until another thread cancels them,
+            and of releases before which the holder cancels though nobody waits. Where clients
+            contend for a recipe that can be cancelled.
     """
 
     think: _Seconds = 0.0
@@ -69,6 +72,7 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     vanishing: _Share = 0.0
     asks: _Share = 0.0
     batches: _Share = 0.0
+    cancels: _Share = 0.0
 
     def name(self, client: int) -> str:
         """What a client is called."""
@@ -155,6 +159,7 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
         vanishing=(0.05, 0.2)[below(2)] if sometimes(4) else 0.0,
         asks=share(0.05, 0.2, 0.5),
         batches=share(0.2, 0.6),
+        cancels=share(0.1, 0.4),
     )
     # A holder that outlives a session, and a leader of servers that has not noticed its fall.
     if sometimes(4):

@@ -8,13 +8,7 @@ NOBODY = {
     "cache.TreeCache.listen",
     "cache.TreeCache.listen_fault",
     "counter.Counter.__sub__",
-    "election.Election.contenders",
     "lease.MultiNonBlockingLease.__bool__",
-    "lock.Lock.contenders",
-    "lock.Semaphore.__enter__",
-    "lock.Semaphore.__exit__",
-    "lock.Semaphore.cancel",
-    "lock.Semaphore.lease_holders",
     "watchers.ChildrenWatch.__call__",
     "watchers.DataWatch.__call__",
 }

@@ -1,7 +1,7 @@
 """One client of a contest: it waits for its turn, acts while it holds, and lets go."""
 
 import time
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.history import session_hex
@@ -18,6 +18,7 @@ from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.operation import Failed
+from rumpus.workloads.own.cancelled_attempt import CancelledWay
 
 
 class Grant(TypedDict):
@@ -32,6 +33,13 @@ class Grant(TypedDict):
     node: NotRequired[str | None]
     until: NotRequired[int | None]
     sequencer: NotRequired[str | None]
+
+
+class Census(TypedDict):
+    """Who contends, in their order, or who holds, in any, as the recipe told."""
+
+    what: Literal["contenders", "holders"]
+    names: list[str]
 
 
 class Work(TypedDict):
@@ -71,6 +79,10 @@ class Contender:
         """Wait for the grant for at most ``timeout`` seconds; whether it was granted."""
         return bool(self.recipe.acquire(timeout))
 
+    def enter_until_cancelled(self, timeout: float, way: CancelledWay) -> bool:
+        """Wait for the grant, until another thread cancels that; whether it was granted."""
+        return bool(self.recipe.acquire_until_cancelled(timeout, way))
+
     def leave(self) -> None:
         """Release."""
         self.recipe.release()
@@ -93,9 +105,14 @@ class Contender:
 
     # Called by the workload.
 
-    def acquire(self, timeout: float) -> Grant:
+    def acquire(self, timeout: float, cancelled: CancelledWay | None = None) -> Grant:
         """Wait for the grant, and return its session, token and node."""
-        if not self.enter(timeout):
+        granted = (
+            self.enter(timeout)
+            if cancelled is None
+            else self.enter_until_cancelled(timeout, cancelled)
+        )
+        if not granted:
             raise NotDone(TIMED_OUT)
         session = self.recipe.session
         return {

@@ -16,6 +16,7 @@ from rumpus.checker.exclusion.grants import check_grants_told, check_order, chec
 from rumpus.checker.exclusion.herd import check_herd
 from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, check_exclusion
 from rumpus.checker.exclusion.overdue import check_overdue
+from rumpus.checker.families.censuses import check_censuses
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Timeline
@@ -24,10 +25,12 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
-from rumpus.workloads.contests.contender import Contender, Grant, Work
+from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.workloads.contests.contender import Census, Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, stats_of
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.cancelled_attempt import CancelledWay
 
 LONG_PATIENCE_S: Final = 5.0
 """How many seconds most attempts to acquire wait."""
@@ -114,9 +117,29 @@ class ContentionWorkload(Workload):
         return opened.held()
 
     @operation()
-    def acquire(self, contender: Contender, timeout: float) -> Grant | None:
-        """Wait for the grant."""
-        return contender.acquire(timeout)
+    def acquire(
+        self, contender: Contender, timeout: float, cancelled: CancelledWay | None = None
+    ) -> Grant | None:
+        """Wait for the grant; if ``cancelled``, until another thread cancels that."""
+        if cancelled is None:
+            return contender.acquire(timeout)
+        return contender.acquire(timeout, cancelled)
+
+    @operation()
+    def cancel(self, contender: Contender) -> None:
+        """Cancel, although no call waits."""
+        contender.recipe.cancel()
+
+    @operation(changes=False)
+    def contenders(self, contender: Contender) -> Census:
+        """Ask who contends, or who holds."""
+        told: Census = contender.recipe.census()
+        return told
+
+    def question(self, recipe: Any) -> Invocation | None:
+        """Who contends, or who holds."""
+        tells = getattr(recipe, "tells", False) and recipe.system == ZOOKEEPER
+        return self.contenders() if tells else None
 
     @operation()
     def work(
@@ -162,7 +185,16 @@ class ContentionWorkload(Workload):
             else:
                 yield from self.hold(client, granted)
             yield from self.stay(client)
+            if self._cancels(client):
+                yield self.cancel()
             yield from self.let_go(client, depth)
+
+    @staticmethod
+    def _cancels(client: Client) -> bool:
+        """Whether the client cancels now (usage ``cancels``)."""
+        share = client.context.usage.cancels
+        cancellable = share and getattr(client.context.recipe, "cancellable", False)
+        return bool(cancellable) and client.draws.uniform() < share
 
     def attempt(self, client: Client, longest: float = LONG_PATIENCE_S) -> Invocation:
         """An acquire, at times with a short timeout; in one of the modes if there are any."""
@@ -174,6 +206,9 @@ class ContentionWorkload(Workload):
             timeout = round(client.draws.uniform(0.0, usage.patience), 3)
         elif client.draws.one_in(6):
             timeout = round(client.draws.uniform(0.02, 0.32), 3)
+        if not self.modes and self._cancels(client):
+            way = client.draws.choose(("acquire", "with"))
+            return self.acquire(timeout=timeout, cancelled=way)
         return self.acquiring(timeout, client.draws.choose(self.modes) if self.modes else None)
 
     def acquiring(self, timeout: float, mode: str | None = None) -> Invocation:
@@ -286,6 +321,7 @@ class ContentionWorkload(Workload):
             partial(check_entitlement, dismissed=self.dismissed),
             check_timeouts,
             *self.checks,
+            check_censuses,
             check_grants_told,
             *([check_overdue] if self.prompt else []),
             partial(check_liveness, nobody=self.nobody),

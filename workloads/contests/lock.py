@@ -26,6 +26,7 @@ from rumpus.workloads.contests.contention import ContentionWorkload
 from rumpus.workloads.contests.fenced_contender import FencedContender, data_path
 from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.cancelled_attempt import CancelledWay
 from rumpus.workloads.own.own_lock import OwnLock
 
 LEAST_WRITES: Final = 20
@@ -58,9 +59,9 @@ class SequencerContender(Contender):
         super().__init__(*arguments)
         self.verifier = self.recipe.verifier(self.context.kazoo)
 
-    def acquire(self, timeout: float) -> Grant:
+    def acquire(self, timeout: float, cancelled: CancelledWay | None = None) -> Grant:
         """Acquire as every contender; the grant includes the sequencer."""
-        grant = super().acquire(timeout)
+        grant = super().acquire(timeout, cancelled)
         with suppress(NotHeld):  # lost already, but the acquire has succeeded
             grant["sequencer"] = self.recipe.sequencer()
         return grant

@@ -17,6 +17,7 @@ from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Promises
 from rumpus.recipes.requests.session import Session
+from rumpus.workloads.own.cancelled_attempt import CancelledWay
 from rumpus.workloads.own.own_lock import OwnLock
 from rumpus.workloads.own.own_recipe import has, method
 from rumpus.workloads.own.own_sessions import NoSession
@@ -113,7 +114,20 @@ class OwnElection(OwnLock):
     @classmethod
     def attributes_of(cls, factory: Any) -> dict[str, Any]:
         """``leader``, where leaders are observed: the workload looks whether the class has it."""
-        return {"leader": _leader} if _observable(factory) else {}
+        seen = {"leader": _leader} if _observable(factory) else {}
+        return {**super().attributes_of(factory), **seen, "cancellable": has(factory, "cancel")}
+
+    @classmethod
+    def implied(cls, factory: Any) -> list[str]:
+        """As of locks; and that a ``run`` that is not cancelled waits for its turn."""
+        early = has(factory, "cancel") and not has(factory, *cls.enter_names)
+        return [*super().implied(factory), *["early-timeout"] * early]
+
+    def acquire_until_cancelled(self, timeout: float, way: CancelledWay) -> bool:
+        """As of locks; a candidacy by ``run`` is always ended so."""
+        if any(hasattr(self.own, name) for name in self.enter_names):
+            return super().acquire_until_cancelled(timeout, way)
+        return self.acquire(timeout)
 
     def campaign(self, timeout: float) -> bool:
         """Whether it leads; errors as of locks."""

@@ -18,11 +18,15 @@ What is read of the object, and what is done where it lacks it:
 - ``remaining``: a method, for how many more seconds the client may believe that it holds (0 or
   less: it does not), unless that is renewed; in place of ``held``.
 
+- ``contenders()``: the names of all contenders in their order, or ``lease_holders()``: those of the
+  holders. Before it is asked, a write without effect is sent, so that no server that lags answers.
+- ``cancel()``: ends a call of ``acquire`` that waits, which raises kazoo's ``CancelledError`` then.
+
 Of an object that lives on services (``--service``), ``held`` is asked every 20 ms while the client
 believes; without it the belief lasts from the grant to the release. A grant has no session.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from kazoo.exceptions import KazooException
@@ -30,7 +34,8 @@ from kazoo.exceptions import KazooException
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.requests.session import Session
-from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has, method
+from rumpus.workloads.own.cancelled_attempt import CancelledWay, cancelled_attempt
+from rumpus.workloads.own.own_recipe import Method, OwnRecipe, catch_up, has, method
 from rumpus.workloads.own.own_sessions import NoSession
 from rumpus.workloads.own.tolerant_calls import (
     TIMEOUTS,
@@ -42,6 +47,9 @@ from rumpus.workloads.own.tolerant_calls import (
 )
 
 REQUEST_PATIENCE_S = 2.0
+
+CONTENDERS = ("contenders",)
+HOLDERS = ("lease_holders", "holders")
 
 
 class OwnLock(OwnRecipe):
@@ -55,11 +63,30 @@ class OwnLock(OwnRecipe):
     enter_names: ClassVar[tuple[str, ...]] = ("acquire",)
     leave_names: ClassVar[tuple[str, ...]] = ("release",)
     belief_names: ClassVar[tuple[str, ...]] = ("held",)
+    tells: ClassVar[bool] = False
+    """Whether it can be asked who contends, or who holds."""
+    cancellable: ClassVar[bool] = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._answer: Session | NoSession | None = None
         self.node: str | None = None
+        self._in_context = False  # whether it was granted by `with`
+
+    @classmethod
+    def attributes_of(cls, factory: Any) -> dict[str, Any]:
+        """Which further methods it has."""
+        acquires = has(factory, *cls.enter_names)
+        return {
+            "tells": has(factory, *CONTENDERS, *HOLDERS),
+            "cancellable": acquires and has(factory, "cancel"),
+        }
+
+    @classmethod
+    def implied(cls, factory: Any) -> list[str]:
+        """That it tells the truth of its contenders, and that ``cancel`` ends a wait."""
+        how = cls.attributes_of(factory)
+        return ["false-census"] * how["tells"] + ["overdue-call"] * how["cancellable"]
 
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:
@@ -115,7 +142,10 @@ class OwnLock(OwnRecipe):
 
     def leave_own(self) -> None:
         """Have the object release; raises what it raises."""
-        call(first(self.subject, self.leave_names), timeout=None)
+        if self._in_context:
+            self.subject.__exit__(None, None, None)
+        else:
+            call(first(self.subject, self.leave_names), timeout=None)
 
     def acquire(self, timeout: float) -> bool:
         """Whether the object granted it.
@@ -123,14 +153,46 @@ class OwnLock(OwnRecipe):
         Raises:
             LockUnknown: kazoo raised an error, which does not say whether a node is left.
         """
+        self._in_context = False
+        return self._acquire(lambda: self.enter_own(timeout))
+
+    def acquire_until_cancelled(self, timeout: float, way: CancelledWay) -> bool:
+        """Whether the object granted it before another thread cancelled; errors as ``acquire``."""
+        self._in_context = way == "with" and hasattr(self.subject, "__enter__")
+
+        def enter() -> bool:
+            if self._in_context:
+                self.subject.__enter__()
+                return True
+            acquire = first(self.subject, self.enter_names)
+            return succeeded(acquire, acquire())
+
+        return self._acquire(lambda: cancelled_attempt(enter, self.subject.cancel, timeout))
+
+    def cancel(self) -> None:
+        """Have the object cancel, although no call waits."""
+        self.translated(self.subject.cancel)()
+
+    def census(self) -> dict[str, Any]:
+        """Who contends, in their order, or who holds (``what``, ``names``).
+
+        Raises:
+            KazooException: what the object raised, or the write before it.
+        """
+        catch_up(self.client, self.path, REQUEST_PATIENCE_S)
+        ordered = any(hasattr(self.subject, name) for name in CONTENDERS)
+        names = first(self.subject, CONTENDERS if ordered else HOLDERS)()
+        return {"what": "contenders" if ordered else "holders", "names": [*map(str, names)]}
+
+    def _acquire(self, enter: Callable[[], bool]) -> bool:
         self.begin_asking()
         try:
-            if not self.enter_own(timeout):
+            if not enter():
                 return False
         except TIMEOUTS:
             return False
         except self.unknowns as error:
-            raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
+            raise LockUnknown(f"{type(error).__name__}: {error}") from error
         former, self._answer = self._answer, self.answered()
         if former is not None and former is not self._answer:
             former.close()
@@ -156,7 +218,7 @@ class OwnLock(OwnRecipe):
         try:
             self.leave_own()
         except (*self.unknowns, *TIMEOUTS) as error:
-            raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
+            raise LockUnknown(f"{type(error).__name__}: {error}") from error
         except LockUnknown:
             raise
         except Exception as error:

@@ -204,7 +204,7 @@ class OwnRecipe:
         except self.answers:
             raise
         except (*self.unknowns, *TIMEOUTS) as error:
-            raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
+            raise OutcomeUnknown(f"{type(error).__name__}: {error}") from error
         return self.translated(value) if callable(value) else value
 
     def translated(self, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -219,7 +219,7 @@ class OwnRecipe:
             except self.answers:
                 raise
             except (*self.unknowns, *TIMEOUTS) as error:
-                raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
+                raise OutcomeUnknown(f"{type(error).__name__}: {error}") from error
 
         return call
 
@@ -234,7 +234,7 @@ class OwnRecipe:
         except TIMEOUTS:
             return False
         except self.unknowns as error:
-            raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
+            raise OutcomeUnknown(f"{type(error).__name__}: {error}") from error
 
     @classmethod
     def line(cls, path: str) -> Line | None:

@@ -37,6 +37,13 @@ def test_errors_that_a_caller_must_expect_are_not(error):
     assert ended(error).anomalies == []
 
 
+@pytest.mark.parametrize("type_", ["info", "fail"])
+@pytest.mark.parametrize("name", ["NoNodeError", "NodeExistsError", "CancelledError"])
+def test_a_servers_answer_to_a_request_is_none_to_the_call(name, type_):
+    (anomaly,) = ended(f"{name}: ", type_=type_).anomalies
+    assert anomaly.kind == "unexpected-error"
+
+
 def test_an_operation_that_failed_for_certain_is_not():
     assert ended("IndexError: x", type_="fail").anomalies == []
 
