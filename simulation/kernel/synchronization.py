@@ -71,6 +71,9 @@ class _Mutex:
     def release(self) -> None:
         """As ``threading.Lock.release``."""
         if not self._locked:
+            task = self._simulator.current
+            if task is not None and task.process.dead:
+                raise ProcessKilled  # it was killed where it would have taken the lock again
             raise RuntimeError("release unlocked lock")
         self._locked = False
         waiting = self._waiting

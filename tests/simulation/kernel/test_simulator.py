@@ -66,6 +66,29 @@ def test_a_killed_process_unwinds_and_does_nothing_more(simulator):
     assert not simulator.failures
 
 
+def test_a_killed_task_that_could_not_take_its_lock_again_unwinds(simulator):
+    """As in ``Condition.wait``; a program that catches every ``Exception`` would never end."""
+    process = simulator.process("a")
+    lock = Locks(process).lock()
+    errors = []
+
+    def go_on():
+        while len(errors) < 5:
+            try:
+                with lock:
+                    lock.release()
+                    simulator.current.park(None, "for ever")
+                    lock.acquire()
+            except Exception as error:  # noqa: BLE001 - what such programs do
+                errors.append(error)
+
+    process.spawn(go_on)
+    simulator.call_at(SECOND, lambda _: process.kill())
+    simulator.run(5 * SECOND)
+    assert not errors
+    assert not process.tasks
+
+
 def test_one_task_may_kill_its_own_process(simulator):
     process = simulator.process("a")
     other = simulator.process("b")
