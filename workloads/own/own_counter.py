@@ -1,12 +1,15 @@
 """Any object that adds to a number and tells it, as a counter.
 
-Additions: ``add(amount)``, ``increment(amount)``, or ``+=``. If the method takes ``key``, it is an
-idempotency key, and an addition of unknown outcome is tried again with it. The total after an
-addition is what the method returns, or the attribute ``post_value``; if there is neither, only the
-totals that are read are judged. Reads: ``read()``, ``get()``, or the attribute ``value``.
+Additions: ``add(amount)``, ``increment(amount)``, or ``+=``. Of a negative amount it is
+``subtract(amount)``, ``decrement(amount)`` or ``-=``, where the object has one of these. If the
+method takes ``key``, it is an idempotency key, and an addition of unknown outcome is tried again
+with it. The total after an addition is what the method returns, or the attribute ``post_value``; if
+there is neither, only the totals that are read are judged. Reads: ``read()``, ``get()``, or the
+attribute ``value``.
 """
 
 import uuid
+from collections.abc import Callable
 from typing import Any, Final
 
 from kazoo.exceptions import KazooException
@@ -18,6 +21,7 @@ from rumpus.workloads.own.own_recipe import Method, OwnRecipe, catch_up, has
 from rumpus.workloads.own.tolerant_calls import TIMEOUTS, call, first, takes
 
 ADD: Final = Method(("add", "increment", "+="), "add(amount) -> int")
+SUBTRACT: Final = ("subtract", "decrement", "__isub__", "__sub__")
 OPERATORS: Final = ("__iadd__", "__add__")
 READ: Final = Method(("read", "get", "value"), "read() -> int")
 
@@ -50,17 +54,24 @@ class OwnCounter(OwnRecipe):
             OutcomeUnknown: the same, where it cannot.
         """
         with self.lent() as own:
-            add = first(own, (*ADD.names, *OPERATORS))
-            keyed = takes(add, "key")
+            change, amount = self._change(own, amount)
+            keyed = takes(change, "key")
             key = key or uuid.uuid4().hex
             try:
-                told = call(add, amount, timeout=timeout, key=key)
+                told = call(change, amount, timeout=timeout, key=key)
                 if told is None or type(told) is type(own):
                     told = getattr(own, "post_value", None)
             except (KazooException, *TIMEOUTS) as error:
-                why = f"{self.path}: {type(error).__name__} {error}"
+                why = f"{type(error).__name__}: {error}"
                 raise (AdditionUnknown(why, key) if keyed else OutcomeUnknown(why)) from error
         return None if told is None else int(told)
+
+    @staticmethod
+    def _change(own: Any, amount: int) -> tuple[Callable[..., Any], int]:
+        """The method that changes the total by so much, and what it takes."""
+        if amount < 0 and any(callable(getattr(own, name, None)) for name in SUBTRACT):
+            return first(own, SUBTRACT), -amount
+        return first(own, (*ADD.names, *OPERATORS)), amount
 
     def read(self, timeout: float) -> int:
         """The total; raises OutcomeUnknown if kazoo raised an error."""
