@@ -34,6 +34,9 @@ NAMES = ("n0", "n1", "n2", "n3")
 PATIENCE_S = 3.0
 """How long a request may take."""
 
+LASTS = 1500
+"""For how many looks and changes a client keeps a view, on average."""
+
 ROUNDS, BURST = 5, 6
 """How many rounds the final phase has, and how many changes each client makes in each before all
 views must converge."""
@@ -60,6 +63,7 @@ class Follower:
     recipe: Any
     kazoo: KazooClient
     views: dict[str, Any] = field(default_factory=dict)
+    closed: list[Any] = field(default_factory=list)
     number: int = 0
 
     def ask(self, request: str, *values: Any) -> Any:
@@ -69,7 +73,13 @@ class Follower:
             return session.ask(Deadline(PATIENCE_S), method, *values)
 
     def shown(self) -> dict[str, Any]:
-        """Name -> what the view shows of a node, null where it has names only; "": the folder."""
+        """Name -> what the view shows of a node, null where it has names only; "": the folder.
+
+        Raises what a view complains of, closed ones too, if it does.
+        """
+        for view in [*self.views.values(), *self.closed]:
+            if hasattr(view, "complain"):
+                view.complain()
         values = {name: view.value for name, view in self.views.items()}
         shown = {name: value for name, value in values.items() if value is not None}
         if self.recipe.follows == "data" or not shown:
@@ -121,7 +131,8 @@ class ViewWorkload(Workload):
     def unfollow(self, client: Follower) -> None:
         """Close the view."""
         while client.views:
-            client.views.popitem()[1].close()
+            client.closed.append(client.views.popitem()[1])
+            client.closed[-1].close()
 
     @operation(changes=False)
     def look(self, client: Follower) -> Looked:
@@ -162,7 +173,7 @@ class ViewWorkload(Workload):
         while not client.is_over:
             if (yield self.follow()).type != "ok":
                 continue
-            while not client.draws.one_in(1500):
+            while not client.draws.one_in(getattr(client.context.recipe, "lasts", LASTS)):
                 if client.is_over:
                     return
                 yield self.look() if client.draws.one_in(2) else self._change(client)

@@ -44,12 +44,13 @@ MISTAKES: Final = frozenset(
 
 ANSWERS: Final = frozenset(
     {
-        "BadVersionError", "CancelledError", "InvalidACLError", "NoChildrenForEphemeralsError",
-        "NoNodeError", "NodeExistsError", "NotEmptyError", "RolledBackError",
+        "CancelledError", "InvalidACLError", "NoChildrenForEphemeralsError", "NoNodeError",
+        "NodeExistsError", "NotEmptyError", "RolledBackError",
     }
 )  # fmt: skip
 """Errors of kazoo that are a server's answer to a request, and not the lack of one; and that a call
-was cancelled, which it was not: of one that was, the operation says so."""
+was cancelled, which it was not: of one that was, the operation says so. ``BadVersionError`` is not
+among them: it says that others wrote meanwhile, which callers may have to be told."""
 
 MOST_SHOWN: Final = 10
 """How many anomalies are reported for one kind of exception of one operation."""

@@ -13,7 +13,7 @@ the queue of the lock that kazoo's lease uses internally, it blocks whatever the
 
 import time
 from datetime import timedelta
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
@@ -48,9 +48,7 @@ class LeaseContest(Contest):
     def _round(self, entry: Entry, deadline: Deadline) -> bool:
         began = time.monotonic()
         try:
-            lease = self._client.NonBlockingLease(
-                self._path, timedelta(seconds=DURATION), identifier=self._name or entry.mark
-            )
+            lease = self._lease(self._name or entry.mark)
         except ConnectionLoss as error:
             raise Unanswered("no connection") from error
         if lease:
@@ -60,6 +58,12 @@ class LeaseContest(Contest):
             return True
         pause(deadline, BETWEEN)
         return False
+
+    def _lease(self, holder: str) -> Any:
+        """What kazoo makes of a try: it is true if the lease was obtained."""
+        return self._client.NonBlockingLease(
+            self._path, timedelta(seconds=DURATION), identifier=holder
+        )
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:  # noqa: ARG002 - it lapses
         return True

@@ -10,6 +10,7 @@ from rumpus.recipes.contests.common_mutants import contender_mutants, contest_mu
 from rumpus.recipes.semaphore import faulty_semaphores
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreContest
 from rumpus.recipes.semaphore.kazoo_bare_semaphore import KazooBareSemaphore
+from rumpus.recipes.semaphore.kazoo_multi_lease import KazooMultiLease
 from rumpus.recipes.semaphore.kazoo_semaphore import KazooSemaphore
 
 
@@ -22,6 +23,7 @@ SEMAPHORES: Final[Mapping[str, CatalogueEntry[Semaphore]]] = {
     "fair": sound(Semaphore),
     "kazoo": sound(KazooSemaphore),
     "kazoo-bare": sound(KazooBareSemaphore),
+    "kazoo-multi-lease": sound(KazooMultiLease),
     "counts-all": mutant(
         with_contest(faulty_semaphores.CountsAll),
         "counts the nodes instead of looking at its place among them: with more contenders than "

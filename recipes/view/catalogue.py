@@ -7,6 +7,11 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, varian
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.view import faulty_views
 from rumpus.recipes.view.follower_view import ChildrenView, DataView
+from rumpus.recipes.view.kazoo_called_views import (
+    KazooChildrenDecoratorView,
+    KazooDataDecoratorView,
+    KazooTreeListenerView,
+)
 from rumpus.recipes.view.kazoo_views import KazooChildrenView, KazooDataView, KazooTreeView
 
 
@@ -36,10 +41,19 @@ VIEWS: Final[Mapping[str, CatalogueEntry[Recipe]]] = {
     "kazoo-data-watch": sound(KazooDataView),
     "kazoo-children-watch": sound(KazooChildrenView),
     "kazoo-tree-cache": sound(KazooTreeView),
+    "kazoo-data-decorator": sound(KazooDataDecoratorView),
+    "kazoo-children-decorator": sound(KazooChildrenDecoratorView),
+    "kazoo-tree-listener": sound(KazooTreeListenerView),
     "notified-only-data": notified_only(DataView),
     "notified-only-children": notified_only(ChildrenView),
     "watch-after-read-data": watch_after_read(faulty_views.WatchAfterReadDataView),
     "watch-after-read-children": watch_after_read(faulty_views.WatchAfterReadChildrenView),
+    "takes-all-for-nodes": mutant(
+        faulty_views.TakesAllForNodes,
+        "takes every event of a cache for a change of a node: those of a lost connection have no "
+        "node, so that its listener raises",
+        {"unexpected-error"},
+    ),
     "falls-back": mutant(
         faulty_views.FallsBackDataView,
         "while the connection is lost, shows a copy that it saved earlier: clients may see an "

@@ -5,12 +5,14 @@ from typing import Any
 
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import EventType, WatchedEvent
+from kazoo.recipe.cache import TreeEvent
 
 from rumpus.recipes.mistake import made
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.follower import Follower
 from rumpus.recipes.requests.session import Session, Unanswered, Watcher
 from rumpus.recipes.view.follower_view import Children, ChildrenView, Data, DataView
+from rumpus.recipes.view.kazoo_called_views import KazooTreeListenerView
 
 SAVED_EACH = 5
 """``FallsBackDataView`` saves a copy after this many reads."""
@@ -70,6 +72,15 @@ class WatchAfterReadChildrenView(ChildrenView):
                 made(own=True)
         except NoNodeError:
             self._missing(session, deadline)
+
+
+class TakesAllForNodes(KazooTreeListenerView):
+    def _apply(self, event: TreeEvent) -> None:
+        if event.event_data is None and event.event_type != TreeEvent.INITIALIZED:
+            made(own=True)
+        if event.event_type != TreeEvent.INITIALIZED:
+            event.event_data.path  # noqa: B018 - of no node
+        super()._apply(event)
 
 
 class FallsBackDataView(DataView):

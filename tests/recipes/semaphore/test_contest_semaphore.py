@@ -6,11 +6,14 @@ import pytest
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.semaphore.catalogue import SEMAPHORES
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore
+from rumpus.recipes.semaphore.kazoo_multi_lease import KazooMultiLease
 from tests.recipes.crowd import hold_once
 
-# The bare variants of kazoo's recipes repair nothing and promise less.
+# The bare variants of kazoo's recipes repair nothing and promise less; leases are not given back.
 SOUND = [
-    name for name, recipe in SEMAPHORES.items() if not recipe.faulty and not name.endswith("bare")
+    name
+    for name, recipe in SEMAPHORES.items()
+    if not recipe.faulty and not name.endswith(("bare", "lease"))
 ]
 
 
@@ -59,6 +62,16 @@ def test_a_definite_no_leaves_nothing(crowd, path, name):
     with pytest.raises(NotHeld):
         three.release()
     one.release()
+
+
+def test_as_many_leases_as_there_are_are_true(crowd, path):
+    leases = [KazooMultiLease(crowd[number], path, 2, name=f"c{number}") for number in range(3)]
+    one, two, three = leases
+    assert one.acquire(10)
+    assert two.acquire(10)
+    assert three.acquire(0.3) is False
+    assert [each.held for each in leases] == [True, True, False]
+    assert three.acquire(10), "a lease lapses"
 
 
 def test_whichever_holder_goes_the_next_is_told(crowd, path, eventually):

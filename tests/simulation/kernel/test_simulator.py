@@ -79,7 +79,7 @@ def test_a_killed_task_that_could_not_take_its_lock_again_unwinds(simulator):
                     lock.release()
                     simulator.current.park(None, "for ever")
                     lock.acquire()
-            except Exception as error:  # noqa: BLE001 - what such programs do
+            except Exception as error:
                 errors.append(error)
 
     process.spawn(go_on)
