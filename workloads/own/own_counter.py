@@ -84,4 +84,4 @@ class OwnCounter(OwnRecipe):
                 told = getattr(own, name)
                 return int(call(told, timeout=timeout) if callable(told) else told)
             except (KazooException, *TIMEOUTS) as error:
-                raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
+                raise OutcomeUnknown(f"{type(error).__name__}: {error}") from error
