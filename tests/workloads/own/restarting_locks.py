@@ -74,3 +74,21 @@ class KeepingReadWrite(Restarts, outsiders.ReadWrite):
         if won and self.is_due():
             self.client.restart()
         return won
+
+
+class TrustingQueuer(outsiders.Queuer):
+    """Mistake: it waits until those ahead of it have gone, and trusts that its own node stays."""
+
+    def acquire(self, timeout):
+        deadline = time.monotonic() + timeout
+        self.client.ensure_path(self.top)
+        self.mine = self.client.create(f"{self.top}/n-", ephemeral=True, sequence=True)
+        while any(name[-10:] < self.mine[-10:] for name in self.waiting()):
+            if time.monotonic() >= deadline:
+                self.release()
+                return False
+            time.sleep(0.02)
+        return True
+
+    def waiting(self):
+        return self.client.retry(self.client.get_children, self.top)
