@@ -72,6 +72,8 @@ def changed_copy(library: Path, files: Sequence[str], cache: Path) -> Path:
 
 
 def _changes_in(file: str) -> Iterator[str]:
+    if not file:
+        raise UsageError("--kazoo: name a file with a change after each +")
     place = Path(file).expanduser()
     if place.is_dir():
         parts = sorted(each for each in place.iterdir() if each.suffix in _KINDS)

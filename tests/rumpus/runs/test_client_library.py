@@ -175,6 +175,14 @@ def test_of_a_directory_all_documents_that_have_a_change_are_taken(find, tmp_pat
         find(f"{old}+{folder}")
 
 
+@pytest.mark.parametrize("asked", ["+", "+a.diff+"])
+def test_after_a_plus_there_is_a_file(find, asked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.diff").write_text(CHANGE)
+    with pytest.raises(UsageError, match="name a file"):
+        find(asked)
+
+
 def test_without_a_version_the_installed_one_is_changed(find, tmp_path):
     found = find(f"+{written(tmp_path, NEW_FILE.format('kazoo/mended.py'))}")
     assert (found / "kazoo" / "mended.py").is_file()
