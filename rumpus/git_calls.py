@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 _WITHOUT_PROGRAMS: Final = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "protocol.allow=never",
-    "gc.auto=0",
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("protocol.allow", "never"),
+    ("gc.auto", "0"),
 )
 _ENVIRONMENT: Final[Mapping[str, str]] = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -55,7 +55,20 @@ def apply_change(program: str, directory: Path, change: str) -> "subprocess.Comp
     return _call(program, directory, _WITHOUT_PROGRAMS, "apply", "-", told=change, more=ceiling)
 
 
-def _without_filters(program: str, directory: Path) -> list[str]:
+def _in_environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Settings as Git reads them from the environment, behind those that are there already.
+
+    Not by ``-c``: that ends a key at its first ``=``, and the name of a filter can have one.
+    """
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    told: dict[str, str] = {}
+    for number, (key, value) in enumerate(settings, first):
+        told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {**told, "GIT_CONFIG_COUNT": str(first + len(told) // 2)}
+
+
+def _without_filters(program: str, directory: Path) -> list[tuple[str, str]]:
     """Settings that take away the filters that the repository's own configuration names."""
     asked = ("config", "--show-scope", "--name-only", "-z", "--get-regexp", _FILTERS)
     found = _call(program, directory, _WITHOUT_PROGRAMS, *asked).stdout.split("\0")
@@ -64,23 +77,22 @@ def _without_filters(program: str, directory: Path) -> list[str]:
         for scope, key in zip(found[::2], found[1::2], strict=False)
         if scope in ("local", "worktree")
     )
-    return [f"{key}={'false' if key.endswith('.required') else ''}" for key in keys]
+    return [(key, "false" if key.endswith(".required") else "") for key in keys]
 
 
 def _call(
     program: str,
     directory: Path,
-    settings: Iterable[str],
+    settings: Iterable[tuple[str, str]],
     *words: str,
     told: str = "",
     more: Mapping[str, str] | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    chosen = [word for setting in settings for word in ("-c", setting)]
     return subprocess.run(
-        [program, "-C", str(directory), "--no-pager", *chosen, *words],
+        [program, "-C", str(directory), "--no-pager", *words],
         input=told,
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **_ENVIRONMENT, **(more or {})},
+        env={**os.environ, **_ENVIRONMENT, **_in_environment(settings), **(more or {})},
     )

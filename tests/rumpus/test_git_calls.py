@@ -1,11 +1,13 @@
 """A repository cannot have Git run its programs through rumpus."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
 from rumpus.campaigns.commit_replays import Repository
+from rumpus.git_calls import call_git
 from rumpus.nights.revision import revision
 
 
@@ -32,11 +34,14 @@ def hostile(tmp_path):
     for key in (
         *("core.fsmonitor", "core.pager", "diff.external", "diff.spy.command"),
         *("diff.spy.textconv", "filter.spy.clean", "filter.spy.smudge"),
+        *("filter.a=b.clean", "filter.a=b.smudge"),
     ):
         git(place, "config", key, str(program))
     for hook in ("post-checkout", "post-index-change", "reference-transaction"):
         (place / ".git" / "hooks" / hook).symlink_to(program)
-    (place / ".git" / "info" / "attributes").write_text("*.py filter=spy diff=spy\n")
+    (place / ".git" / "info" / "attributes").write_text(
+        "*.py filter=spy diff=spy\none.py filter=a=b\n"
+    )
     (place / "one.py").write_text("2\n")  # longer ago, or as long: Git has to read it
     (place / "two.py").write_text("new\n")
     os.utime(place / "one.py", (1, 1))
@@ -62,3 +67,14 @@ def test_rumpus_has_it_run_nothing(hostile, tmp_path):
     with repository._worktree("HEAD", tmp_path / "tree") as tree:
         assert (tree / "one.py").read_text() == "1\n"
     assert not ran.exists(), ran.read_text()
+
+
+def test_settings_that_the_user_has_put_into_the_environment_stay(hostile, monkeypatch):
+    place, ran = hostile
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "the user's")
+    asked = call_git(shutil.which("git"), place, "config", "user.name")
+    assert asked.stdout.strip() == "the user's"
+    assert call_git(shutil.which("git"), place, "config", "core.hooksPath").stdout == "/dev/null\n"
+    assert not ran.exists()
