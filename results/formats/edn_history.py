@@ -61,6 +61,7 @@ class _Records:
 
     def __init__(self) -> None:
         self._count = 0
+        self._indices: dict[int, int] = {}
         self._time = -1
         self._timed: bool | None = None  # whether clients' records have a :time
 
@@ -86,6 +87,11 @@ class _Records:
         index = form.get("index", self._count)
         if type(index) is not int or index < 0:
             raise MalformedEdn(line, f":index is {_short(index)}")
+        if isinstance(process, int):
+            # The order of a process's records decides where their times tie.
+            if index <= (former := self._indices.get(process, -1)):
+                raise MalformedEdn(line, f":index is {index}, after {former} of the same process")
+            self._indices[process] = index
         time = self._time_of(line, form, client=isinstance(process, int))
         self._count, self._time = self._count + 1, time
         op = Op(

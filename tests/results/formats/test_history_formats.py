@@ -188,6 +188,11 @@ def test_what_is_none_of_them_is_told(file, content):
         ("edn", b"{:process 1 :type :oops :f :x}", "line 1.*:type is oops"),
         ("edn", b"{:process 1 :type :ok :f 7}", "line 1.*:f is 7"),
         ("edn", b"{:process 1 :type :ok :f :x :index -1}", ":index is -1"),
+        (
+            "edn",
+            b"{:process 1 :type :invoke :f :x :index 3} {:process 1 :type :ok :f :x :index 2}",
+            ":index is 2, after 3 of the same process",
+        ),
         ("edn", b"{:process 1 :type :ok :f :x :time 1.5}", ":time is 1.5"),
         (
             "edn",
@@ -219,7 +224,7 @@ def test_what_is_none_of_them_is_told(file, content):
         ("porcupine-etcd", ETCD.replace(b"2\t:ok", b":two\t:ok"), "line 10"),
         ("porcupine-etcd", ETCD.replace(b":ok\t:read", b":ok\t:cas"), "record 8.*read is open"),
     ],
-    ids=range(36),
+    ids=range(37),
 )
 def test_what_is_broken_is_refused(file, name, content, named):
     path = file(content)
