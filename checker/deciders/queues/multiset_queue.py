@@ -193,7 +193,8 @@ MULTISET_QUEUE = ModelEntry(
     functions={
         "enqueue": "a value",
         "dequeue": "nothing -> some value, or null: it was empty",
-        "drain": "nothing -> the list of all values that came out before it was empty",
+        "drain": "nothing -> the list of all values that came out until it was empty, at whatever "
+        "time of the call that was",
     },
     algorithms=(
         Algorithm(
