@@ -41,9 +41,8 @@ def open_regular(path: Path, largest: int | None = None) -> Iterator[BufferedRea
     # O_NONBLOCK: else the open of a pipe without a writer blocks, before fstat can tell it is one.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
+    if what := other_than_file(status.st_mode):
         os.close(descriptor)
-        what = "a directory" if stat.S_ISDIR(status.st_mode) else "a pipe or a device"
         remedy = "name a file; save what comes from a pipe in one first"
         raise UnfitFile(path, f"it is {what}", remedy)
     with os.fdopen(descriptor, "rb") as file:
@@ -51,6 +50,13 @@ def open_regular(path: Path, largest: int | None = None) -> Iterator[BufferedRea
             why = f"it has {status.st_size:,} bytes, and such a file has at most {largest:,}"
             raise UnfitFile(path, why, "restore what the run wrote")
         yield file
+
+
+def other_than_file(mode: int) -> str:
+    """What has such a mode (``st_mode``), in words, if it is no regular file; empty if it is."""
+    if stat.S_ISREG(mode):
+        return ""
+    return "a directory" if stat.S_ISDIR(mode) else "a pipe or a device"
 
 
 def read_regular(path: Path, largest: int) -> bytes:

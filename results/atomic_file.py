@@ -5,6 +5,7 @@ import errno
 import os
 from pathlib import Path
 
+from rumpus.checker.untrusted_file import other_than_file
 from rumpus.results.store_error import StoreError
 
 
@@ -19,8 +20,10 @@ def write_atomically(path: Path, content: bytes | str, *, option: str | None = N
         option: see `StoreError.from_os_error`.
 
     Raises:
-        StoreError: it cannot be written; no temporary file is left.
+        StoreError: it cannot be written, or a pipe or a device has its name; no temporary file is
+            left.
     """
+    _refuse_pipes(path, option)
     draft = _draft(path)
     try:
         data = content.encode(errors="replace") if isinstance(content, str) else content
@@ -40,6 +43,7 @@ def check_writable(path: Path, *, option: str) -> None:
     Raises:
         StoreError: it could not be; `write_atomically` would say the same.
     """
+    _refuse_pipes(path, option)
     place = path.parent
     while not os.path.lexists(place):
         place = place.parent
@@ -54,6 +58,22 @@ def check_writable(path: Path, *, option: str) -> None:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError.from_os_error(path, "write it", error, option=option) from error
+
+
+def _refuse_pipes(path: Path, option: str | None) -> None:
+    """Refuse to put a file in the place of a pipe or a device, which others use.
+
+    Raises:
+        StoreError: one has the name, or a link of that name leads to one.
+    """
+    try:
+        what = other_than_file(path.stat().st_mode)
+    except OSError:  # nothing is there, or the attempt to write says why it cannot be
+        return
+    if what and not path.is_dir():
+        option = StoreError.option if option is None else option
+        remedy = f"choose another place with {option}" if option else "remove it"
+        raise StoreError(path, f"cannot write it (it is {what})", remedy)
 
 
 def _draft(path: Path) -> Path:

@@ -59,6 +59,23 @@ def test_a_folder_that_takes_no_files_is_told_with_the_option_that_chooses_anoth
         write_atomically(tmp_path / "it.json", b"")
 
 
+@pytest.mark.parametrize("name", ["pipe", "link"])
+def test_a_pipe_is_not_replaced(tmp_path, name):
+    """Nor is a device, which other programs have by its name."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    before = everything(tmp_path)
+    for attempt in (
+        check_writable,
+        lambda path, option: write_atomically(path, b"", option=option),
+    ):
+        with pytest.raises(StoreError, match=r"a pipe or a device\); choose .* with -o FILE$"):
+            attempt(tmp_path / name, option="-o FILE")
+    assert everything(tmp_path) == before
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+
+
 def test_nothing_else_is_offered_where_there_is_no_option():
     error = OSError(errno.EACCES, "Permission denied")
     for told in (
