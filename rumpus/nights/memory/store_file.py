@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
+from rumpus.checker.untrusted_file import other_than_file
 from rumpus.nights.memory import store_schema
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
@@ -38,6 +39,9 @@ _OF_PROGRAM: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
 
 LONGEST_S: Final = 300.0
 """Seconds that a query, or a transaction, may take. A store of a year is read in one second."""
+
+_BESIDE: Final = ("-wal", "-shm", "-journal")
+"""How the names of SQLite's own files go on, after that of the file."""
 
 _STEPS: Final = 100_000
 """Instructions of SQLite after which it lets Python run: a millisecond."""
@@ -108,6 +112,7 @@ class StoreFile:
             StoreError: another process writes, or the host does not allow it.
             UnreadableRun: it is no store, or is damaged.
         """
+        _refuse_pipes(path)
         if write:
             with _locked(path), cls._connected(path, f"{_uri(path)}?mode=rwc") as file:
                 file._bring_up_to_date()  # noqa: SLF001 - its own
@@ -242,6 +247,24 @@ class StoreFile:
         with self._bounded():
             # It gives back a page for each step, and only a script is stepped to its end.
             self._connection.executescript("PRAGMA incremental_vacuum")
+
+
+def _refuse_pipes(path: Path) -> None:
+    """Refuse what SQLite would wait for without end, also in the places of its own files.
+
+    Only their status is asked for: to close a file ends all locks that the process has on it.
+
+    Raises:
+        UnreadableRun: something that is no regular file has the name of one.
+    """
+    for each in (path, *(path.with_name(f"{path.name}{end}") for end in _BESIDE)):
+        with contextlib.suppress(OSError):  # SQLite says what is wrong with such a path
+            if what := other_than_file(each.stat().st_mode):
+                raise UnreadableRun(
+                    each,
+                    f"cannot use the store of nights (it is {what})",
+                    "choose another --store FILE",
+                )
 
 
 def _uri(path: Path) -> str:
