@@ -41,6 +41,7 @@ from rumpus.nights.memory.store_rows import (
 )
 from rumpus.nights.memory.store_runs import runs_where
 from rumpus.nights.memory.store_thinning import thin
+from rumpus.nights.memory.store_values import check_values
 from rumpus.nights.records import FailureRow, NightRow, Role, RunRow, Subject
 from rumpus.usage_error import UsageError
 
@@ -99,6 +100,7 @@ class Store:
             UnreadableRun: it is no store, or is damaged.
         """
         with StoreFile.opened(path, write=write) as file:
+            check_values(file)
             yield cls(file)
 
     def begin_night(self, night: NightRow) -> None:

@@ -280,6 +280,76 @@ def test_a_directory_is_refused(tmp_path, write):
         store.nights()
 
 
+OPENER = """
+import sys
+from pathlib import Path
+from rumpus.nights.memory.store import Store
+from rumpus.results.store_error import UnreadableRun
+for path in sys.argv[1:]:
+    for write in (True, False):
+        try:
+            Store.opened(Path(path), write=write).__enter__()
+        except UnreadableRun as error:
+            print(error)
+"""
+
+
+def test_a_pipe_is_refused_before_anybody_waits_for_it(tmp_path):
+    """Neither the store may be one, nor what SQLite keeps beside it."""
+    paths, pipes = [], []
+    for end in ("", "-wal", "-shm", "-journal"):
+        path = tmp_path / f"store{end}.sqlite"
+        with Store.opened(path, write=True):
+            pass
+        pipe = path.with_name(f"{path.name}{end}")
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
+        paths.append(path)
+        pipes += [pipe, pipe]
+    # In a process of its own: while SQLite waits no signal is handled.
+    command = [sys.executable, "-c", OPENER, *map(str, paths)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+    assert said.splitlines() == [
+        f"{pipe}: cannot use the store of nights (it is a pipe or a device); "
+        "choose another --store FILE"
+        for pipe in pipes
+    ]
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("outcomes SET runs = 20000000", "outcomes .* from 0 to 10,000,000"),
+        ("outcomes SET runs = 'x'", "outcomes"),
+        ("outcomes SET runs = 1.5", "outcomes"),
+        ("outcomes SET runs = -1", "outcomes"),
+        ("outcomes SET seconds = 'x'", "outcomes"),
+        ("sightings SET runs = -9e999", "sightings"),
+        ("figure_sums SET count = 'x'", "figure_sums"),
+        ("figure_sums SET count = 9e999", "figure_sums"),
+        ("figure_sums SET count = 9223372036854775807", "figure_sums"),
+        ("figure_sums SET total = 9e999", "figure_sums"),
+        ("figure_sums SET squares = -1", "figure_sums"),
+        ("batches SET last_at = 'x'", "batches"),
+        ("batches SET role = x'00'", "batches"),
+        ("subjects SET key = CAST(key AS BLOB)", "subjects"),
+        ("sources SET source = x'00'", "sources"),
+    ],
+)
+def test_counts_and_sums_that_no_program_writes_are_damage(path, change, words, write):
+    oldest(path)
+    with Store.opened(path, write=True) as store:
+        assert store.nights()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute(f"UPDATE {change}").rowcount > 0
+    with (
+        pytest.raises(UnreadableRun, match=f"damaged .a row of the table {words}"),
+        Store.opened(path, write=write),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("write", [True, False])
 def test_a_store_of_a_newer_program_is_refused(path, write):
     with Store.opened(path, write=True):
