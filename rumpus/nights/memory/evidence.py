@@ -22,6 +22,13 @@ Z: Final = 1.959963984540054
 _NEGLIGIBLE: Final = 1e-40
 """The ends of a distribution that are less probable are left out."""
 
+_EXACT: Final = 500.0
+"""The standard deviation of hits, up to which their distribution is computed. Above, it is the
+normal one to a thousandth, and the work would grow with the runs."""
+
+_NORMAL: Final = 1e8
+"""The degrees of freedom above which Student's distribution is the normal one, but for rounding."""
+
 _TINY: Final = 1e-300  # in the place of a 0 by which is divided
 
 _SAME: Final = 1 + 1e-7
@@ -128,11 +135,17 @@ def fisher(strata: Sequence[Table]) -> float:
     """How probable it is that rates that are the same differ as much as these: Fisher's exact test.
 
     Two-sided: all outcomes count that are at most as probable as what was observed. With several
-    strata the hits of side A are summed, and their distribution is that of the sum.
+    strata the hits of side A are summed, and their distribution is that of the sum. If that is as
+    wide as only millions of runs make it, it is taken as normal, with a correction for continuity.
 
     R. A. Fisher, "Statistical Methods for Research Workers", 1934; for strata M. Zelen, "The
     analysis of several 2 x 2 contingency tables", 1971.
     """
+    centres = [_centre(table) for table in strata]
+    width = math.sqrt(sum(variance for _, variance in centres))
+    if width > _EXACT:
+        apart = abs(sum(table.a_hits for table in strata) - sum(mean for mean, _ in centres))
+        return math.erfc(max(0.0, apart - 0.5) / (width * math.sqrt(2)))
     first, chances = 0, np.ones(1)
     for table in strata:
         least, more = _hypergeometric(table)
@@ -145,10 +158,27 @@ def fisher(strata: Sequence[Table]) -> float:
     return min(1.0, float(chances[chances <= observed * _SAME].sum()))
 
 
-def _hypergeometric(table: Table) -> tuple[int, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
-    """The least hits that side A can have, and the probabilities of that and of all above."""
+def _centre(table: Table) -> tuple[float, float]:
+    """The mean and the variance of the hits that side A has by chance."""
     hits, runs = table.a_hits + table.b_hits, table.a_runs + table.b_runs
-    least, most = max(0, hits - table.b_runs), min(hits, table.a_runs)
+    mean = hits * table.a_runs / runs
+    if runs < 2:
+        return mean, 0.0
+    return mean, mean * (runs - hits) / runs * table.b_runs / (runs - 1)
+
+
+def _hypergeometric(table: Table) -> tuple[int, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
+    """The least hits of side A that are not negligible, and the probabilities of these and more.
+
+    The hits are distributed as a sum of independent events, so Bernstein's inequality says how far
+    from their mean the rest is less probable than `_NEGLIGIBLE`.
+    """
+    hits, runs = table.a_hits + table.b_hits, table.a_runs + table.b_runs
+    mean, variance = _centre(table)
+    rare = -math.log(_NEGLIGIBLE)
+    reach = rare / 3 + math.sqrt((rare / 3) ** 2 + 2 * rare * variance)
+    least = max(0, hits - table.b_runs, math.floor(mean - reach))
+    most = min(hits, table.a_runs, math.ceil(mean + reach))
     count = np.arange(least, most, dtype=np.float64)
     # The quotients of neighbours, whose products are exact where factorials are too large.
     up = np.log(hits - count) + np.log(table.a_runs - count)
@@ -194,9 +224,9 @@ def welch(strata: Sequence[tuple[Moments, Moments]]) -> Ratio | None:
             spread += part**2 / (side.count - 1)
     if not variance:
         same = abs(value) < 1e-9
-        sortings = math.prod(math.comb(a.count + b.count, a.count) for a, b in fit)
+        sortings = sum(_log_sortings(a.count, b.count) for a, b in fit)
         exact = Estimate(_exp(value), _exp(value), _exp(value))
-        return Ratio(exact, 1.0 if same else min(1.0, 2 / sortings))
+        return Ratio(exact, 1.0 if same else min(1.0, 2 * math.exp(-sortings)))
     freedom, error = variance**2 / spread, math.sqrt(variance)
     reach = student_quantile(freedom) * error
     factor = Estimate(_exp(value), _exp(value - reach), _exp(value + reach))
@@ -211,18 +241,28 @@ def geometric_mean(sample: Moments) -> Estimate:
     return Estimate(_exp(sample.mean), _exp(sample.mean - reach), _exp(sample.mean + reach))
 
 
+def _log_sortings(a: int, b: int) -> float:
+    """The logarithm of how many ways there are to sort values to two sides of these sizes."""
+    return math.lgamma(a + b + 1) - math.lgamma(a + 1) - math.lgamma(b + 1)
+
+
 def _exp(value: float) -> float:
-    return math.exp(min(value, 700.0))  # two values may leave any factor possible
+    # Two values may leave any factor possible; its reciprocal is one, too.
+    return math.exp(max(-700.0, min(value, 700.0)))
 
 
 def student(t: float, freedom: float) -> float:
     """How probable a value of Student's distribution is that is at least so far from 0."""
+    if freedom > _NORMAL:
+        return math.erfc(abs(t) / math.sqrt(2))
     return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 
 @functools.lru_cache(maxsize=4096)
 def student_quantile(freedom: float) -> float:
     """What a value of Student's distribution exceeds in absolute terms in 5 % of cases."""
+    if freedom > _NORMAL:
+        return Z
     scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
     scale -= math.log(freedom * math.pi) / 2
     t = Z

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rumpus.nights.memory import evidence
 from rumpus.nights.memory.evidence import (
     LEVEL,
     Moments,
@@ -17,6 +19,7 @@ from rumpus.nights.memory.evidence import (
     absence,
     difference,
     fisher,
+    geometric_mean,
     holm,
     incomplete_beta,
     student,
@@ -207,3 +210,40 @@ def test_absence_is_likely_or_not_by_the_rate_that_was_seen():
     assert absence([Table(1, 2, 0, 1), Table(1, 4, 0, 1), Table(0, 0, 0, 9)]) == 0.375
     assert absence([Table(2, 2, 0, 1)]) == 0
     assert absence([]) == 1
+
+
+def test_statistics_of_all_the_runs_that_a_store_can_have_take_no_time():
+    """Each stratum has ten million runs on both sides, and there are as many as subjects."""
+    most = 10**7
+    tables = [Table(most // 2, most, most // 2, most)] * 300
+    rare = [Table(1, most, 9, most)] * 300
+    worse = [*tables, Table(most // 2, most, most // 2 + 200_000, most)]
+    wide = (Moments(most, 0.0, 0.0), Moments(most, 0.0, 0.0))
+    spread = (Moments(most, 0.0, 2.0 * most), Moments(most, 0.0, 1.0 * most))
+    before = time.process_time()
+    assert fisher(tables) == 1.0
+    assert fisher(rare) < 1e-9
+    assert fisher(worse) < 1e-5
+    assert welch([wide] * 300).probability == 1.0
+    assert welch([spread] * 300).probability == pytest.approx(1.0)
+    student_quantile.cache_clear()
+    assert geometric_mean(spread[0]).value == 1.0
+    assert student_quantile(1e12) == pytest.approx(student_quantile(1e8), rel=1e-7)
+    assert time.process_time() - before < 5
+
+
+@given(st.lists(tables(most=4000), min_size=1, max_size=3), st.sampled_from([1, 30]))
+def test_the_normal_distribution_is_close_to_the_exact_one(strata, size):
+    large = [Table(*(size * each for each in table)) for table in strata]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(evidence, "_EXACT", math.inf)
+        exact = fisher(large)
+        patched.setattr(evidence, "_EXACT", 30.0)
+        assert fisher(large) == pytest.approx(exact, rel=0.05, abs=1e-4)
+
+
+def test_a_factor_has_a_reciprocal_however_far_apart_figures_are():
+    low, high = Moments.of([5e-324] * 30), Moments.of([1.7e308] * 30)
+    for pair in [(low, high), (high, low)]:
+        factor = welch([pair]).factor.value
+        assert 0 < 1 / factor < math.inf
