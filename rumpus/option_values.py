@@ -4,6 +4,7 @@ What is wrong with a value is a ``WrongValue``. Its words follow the option's na
 where the value was given: ``--clients: 101 is not from 1 to 100``.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -203,6 +204,28 @@ class Names(Values[list[str]]):
                 raise WrongValue(f"{not_text[0]!r} is no name")
             return list(value)
         raise WrongValue(f"{value!r} is not a list of names")
+
+
+@dataclass(frozen=True)
+class OwnPackages(Names):
+    """Names of packages that may be loaded anew for each client."""
+
+    def read(self, text: str) -> list[str]:
+        """The names, checked."""
+        return self.checked(super().read(text))
+
+    def checked(self, value: Any) -> list[str]:
+        """The names, if neither Python's library nor rumpus has one of them."""
+        names = super().checked(value)
+        for name in names:
+            top = name.partition(".")[0]
+            if top == "rumpus" or top in sys.stdlib_module_names:
+                whose = "rumpus" if top == "rumpus" else "Python's library"
+                raise WrongValue(
+                    f"{name!r} is of {whose}, which is loaded anew where it must be; "
+                    "name other packages"
+                )
+        return names
 
 
 def at_home(path: Path) -> Path:

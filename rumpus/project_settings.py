@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from rumpus.checker.nearest_name import nearest
+from rumpus.option_values import OwnPackages, WrongValue
 from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
@@ -178,6 +179,10 @@ def _settings(file: Path, raw: Any) -> ProjectSettings:
         for package in getattr(settings, key):
             if not package.isidentifier():
                 raise settings.refused(key, f"{package!r} is no name of a top-level package")
+    try:
+        OwnPackages().checked(table.private)
+    except WrongValue as error:
+        raise settings.refused("private", str(error)) from None
     if both := sorted(set(table.private) & set(table.shared)):
         raise settings.refused("shared", f"{', '.join(both)} is private, too: choose one")
     if "kazoo" in table.shared or "rumpus" in table.shared:

@@ -20,6 +20,7 @@ from rumpus.option_values import (
     Flag,
     Function,
     Names,
+    OwnPackages,
     Seconds,
     Text,
     Whole,
@@ -349,7 +350,7 @@ class RunOptions:
         Option(
             words="packages of which each simulated client gets its own copy, besides those that "
             "are found to use time, threads, sockets or random numbers",
-            values=Names(),
+            values=OwnPackages(),
             metavar="PACKAGES",
             in_project=False,  # the table has them for all workloads
         ),

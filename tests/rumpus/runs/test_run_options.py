@@ -91,6 +91,32 @@ def test_a_call_with_something_else_is_refused(given, why):
     assert str(refused.value).startswith(why)
 
 
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ("shop,os", "'os' is of Python's library, which"),
+        ("rumpus", "'rumpus' is of rumpus"),
+        ("rumpus.harness", "'rumpus.harness' is of rumpus"),
+    ],
+)
+def test_python_and_rumpus_themselves_are_not_loaded_anew(rumpus, tmp_path, names, why):
+    answer = rumpus("run", "lock", "--private", names)
+    assert answer.code == 2
+    assert f"--private: {why}" in " ".join(answer.err.split())
+    case = {
+        "settings": {"workload": "lock", "private": names},
+        "seed": 1,
+        "plan": {"version": 1, "entries": []},
+        "expects": {"kind": "deadlock", "operations": [], "faults": []},
+    }
+    with pytest.raises(UsageError, match=f"^x.case.json: not a case: private: {why}"):
+        decode_case(json.dumps(case).encode(), "x.case.json")
+    (tmp_path / "pyproject.toml").write_text(f"[tool.rumpus]\nprivate = ['{names.split(',')[-1]}']")
+    if "." not in names:
+        with pytest.raises(UsageError, match=rf"tool\.rumpus\.private: {why}"):
+            find_settings(tmp_path)
+
+
 def test_an_argument_that_there_is_not_is_a_mistake_of_the_program():
     why = r"run\(\) got an unexpected keyword argument 'client'; did you mean clients\?$"
     with pytest.raises(TypeError, match=why):
