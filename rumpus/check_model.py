@@ -83,7 +83,8 @@ def _draw(file: Path, table: OperationTable, decision: Decision, console: Consol
     )
 
     try:
-        write_atomically(file, escaped_lines(witness_document(table, decision.witness)))
+        picture = escaped_lines(witness_document(table, decision.witness))
+        write_atomically(file, picture, option="--svg FILE")
     except StoreError as error:
         console.print(Text(str(error), style="red"), soft_wrap=True)
     else:

@@ -101,6 +101,7 @@ def test_the_picture(rumpus, file, tmp_path):
     answer = rumpus("check", file(BAD), "--model", "cas-register", "--svg", tmp_path)
     assert answer.code == 1
     assert "cannot write it" in answer.out
+    assert answer.out.rstrip().endswith("or use --svg FILE")
 
 
 def test_the_first_value_is_json_or_text(rumpus, file):
