@@ -77,7 +77,7 @@ def looked_until(client, seen):
 
     def look():
         beliefs.append(client.believes())
-        if beliefs == seen:
+        if beliefs[-len(seen) :] == seen:
             reached.set()
 
     beliefs = []
