@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full torture lint format bench docs report-picture dist lock clean
+.PHONY: setup run test test-full cases torture lint format bench docs report-picture dist lock clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
@@ -66,6 +66,11 @@ SAMPLED = $(shell grep -rlE 'RUMPUS_FULL_CHECKS|tests\.sampling|crosscheck|hypot
 
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} $(PYTEST) $(SAMPLED) --timeout 3600 $(TEST_FLAGS)
+
+# Every kept case, in two minutes: after a change of what a run does, which `make test` looks at by a
+# sample that the next commit changes.
+cases: $(VENV)/ready
+	RUMPUS_FULL_CHECKS=1 $(PYTEST) tests/rumpus/campaigns/test_kept_cases.py --numprocesses 2
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run
 # directories, hostile histories and documents, full disks, closed streams, steps of the clock, faults
