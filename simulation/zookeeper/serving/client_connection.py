@@ -42,8 +42,10 @@ SYNC_CONNECTED = 3
 MOST_PIPELINED = 64
 """Requests of a connection that may be unanswered where what a client is owed has a bound: each may
 have an answer of a megabyte."""
-MOST_IDENTITIES = 64
-"""Ids that a connection may prove there: an ACL with ``auth`` gets all of them, in each znode."""
+MOST_IDENTITIES = 16
+LONGEST_IDENTITIES = 1024
+"""Ids that a connection may prove there, and their letters: an ACL with ``auth`` gets all of them,
+in each znode and in each server's log."""
 _LARGE = {
     MULTI_READ: MOST_PIPELINED + 1,
     SET_WATCHES: MOST_PIPELINED + 1,
@@ -469,11 +471,15 @@ class ClientConnection:
             self.close()
             return
         self.identities += tuple(one for one in proved if one not in self.identities)
-        if self.server.settings.most_owed is not None and len(self.identities) > MOST_IDENTITIES:
+        if self.server.settings.most_owed is not None and self._proves_too_much():
             self.close()
             return
         self._send(_pack_reply(16, xid, 0, 0))
         self._note_answer(xid)
+
+    def _proves_too_much(self) -> bool:
+        letters = sum(len(name) for _, name in self.identities)
+        return len(self.identities) > MOST_IDENTITIES or letters > LONGEST_IDENTITIES
 
     # -- sending --------------------------------------------------------------------------
 

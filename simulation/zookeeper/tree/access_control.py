@@ -17,6 +17,16 @@ from rumpus.simulation.zookeeper.wire.request import Identities
 _WITH_IDS = frozenset({"world", "digest", "ip"})
 """Schemes whose ids a server parses: for a null id it answers -5 (MARSHALLINGERROR)."""
 
+LONGEST_PROVED = 4096
+"""Bytes that entries ``auth`` of one ACL may become.
+
+A request of 64 KB can name 4,000 of them, each of which stands for all ids of its client: hundreds
+of megabytes, in every log. A real server writes them all.
+"""
+
+_FRAMED = 12
+"""Bytes of an entry besides its names: the permissions, and how long each name is."""
+
 _ADDRESS = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:/(\d{1,2}))?", re.ASCII)
 
 
@@ -57,7 +67,8 @@ def resolve(acl: AskedAcl | None, identities: Identities) -> Acl:
     An id may be null for the scheme ``auth`` only.
 
     Raises:
-        Refusal: INVALID_ACL, for an empty ACL, an unknown scheme or a malformed id.
+        Refusal: INVALID_ACL, for an empty ACL, an unknown scheme or a malformed id, and for entries
+            ``auth`` that become longer than `LONGEST_PROVED`.
         MalformedRecord: a field is null for which a real server answers MARSHALLINGERROR.
     """
     if acl == OPEN:
@@ -65,12 +76,14 @@ def resolve(acl: AskedAcl | None, identities: Identities) -> Acl:
     if not acl:
         raise Refusal(INVALID_ACL)
     resolved: list[tuple[int, str, str]] = []
+    proved = 0
     for permissions, scheme, name in _without_duplicates(acl):
         if scheme is None:
             raise Refusal(INVALID_ACL)
         if scheme == "auth":
             mine = [(permissions, held, who) for held, who in identities if held == "digest"]
-            if not mine:
+            proved += sum(len(held) + len(who) + _FRAMED for _, held, who in mine)
+            if not mine or proved > LONGEST_PROVED:
                 raise Refusal(INVALID_ACL)
             resolved += mine
         elif name is None:

@@ -14,7 +14,9 @@ from rumpus.simulation.zookeeper.wire.paths import QUOTA
 LIMITS = "zookeeper_limits"
 STATISTICS = "zookeeper_stats"
 
-_TEXT = re.compile(rb"count=(-?\d+),bytes=(-?\d+)")
+_TEXT = re.compile(rb"count=(-?\d{1,19}),bytes=(-?\d{1,19})(?!\d)")
+"""A client may write into these nodes whatever it likes. Where it is no pair of numbers with as
+many digits as a ``long`` of Java has, counting begins anew; a real 3.8.0 never serves again."""
 
 
 class Quotas:
@@ -50,7 +52,8 @@ class Quotas:
             return
         match = _TEXT.match(statistics.data or b"")
         old_nodes, old_size = (int(match[1]), int(match[2])) if match else (0, 0)
-        statistics.data = b"count=%d,bytes=%d" % (old_nodes + nodes, old_size + size)
+        counted = (_as_long(old_nodes + nodes), _as_long(old_size + size))
+        statistics.data = b"count=%d,bytes=%d" % counted
 
     def _recount(self, path: str) -> None:
         root = self._nodes.get(path)
@@ -64,3 +67,8 @@ class Quotas:
             len(counted),
             size,
         )
+
+
+def _as_long(number: int) -> int:
+    """The number as a ``long`` of Java, which begins again at its least value."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)

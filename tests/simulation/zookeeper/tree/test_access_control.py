@@ -146,6 +146,14 @@ def test_the_id_of_scheme_auth_may_be_null(name):
     assert resolve(((ALL, "auth", name),), ME) == ((ALL, "digest", "u:hash"),)
 
 
+def test_entries_auth_do_not_multiply_without_end():
+    proved = tuple(("digest", f"u{number}:{'h' * 28}") for number in range(16))
+    assert len(resolve(((ALL, "auth", ""), (READ, "auth", "")), proved)) == 32
+    with pytest.raises(Refusal) as refused:
+        resolve(tuple((number, "auth", "") for number in range(5000)), proved)
+    assert refused.value.code == INVALID_ACL
+
+
 @pytest.mark.parametrize(
     "acl",
     [

@@ -237,6 +237,27 @@ def test_quotas_are_counted_and_not_enforced(client):
     assert client.taken() == []
 
 
+@pytest.mark.parametrize(
+    ("written", "counted"),
+    [
+        (b"garbage", b"count=1,bytes=2"),
+        (b"count=5,bytes=7", b"count=6,bytes=9"),
+        (b"count=9223372036854775807,bytes=1", b"count=-9223372036854775808,bytes=3"),
+        (b"count=" + b"9" * 20 + b",bytes=1", b"count=1,bytes=2"),
+        (b"count=" + b"9" * 5000 + b",bytes=1", b"count=1,bytes=2"),
+    ],
+    ids=["garbage", "numbers", "overflow", "twenty digits", "five thousand"],
+)
+def test_a_client_may_write_what_it_likes_into_the_count(client, written, counted):
+    client.create("/q")
+    client.create(f"{QUOTA}/q")
+    client.create(f"{QUOTA}/q/zookeeper_limits")
+    client.create(f"{QUOTA}/q/zookeeper_stats")
+    client.set(f"{QUOTA}/q/zookeeper_stats", written)
+    client.create("/q/x", b"12")
+    assert client.get(f"{QUOTA}/q/zookeeper_stats") == counted
+
+
 def test_quotas_survive_a_restoration_and_end_with_their_limits(engine, client):
     client.create("/q", b"12")
     client.create(f"{QUOTA}/q")
