@@ -19,7 +19,7 @@ set (EDN)              ``frozenset``            a set of equal values
 =====================  =======================  ==================================================
 
 `checker.deciders.values.freeze` makes them. A model compares them with ``==``, and keeps them in
-tuples, sets and dicts. It asks for a boolean with ``== True`` or ``is TRUE``: `TRUE` is not
+tuples, sets and dicts. It asks for a boolean with ``== TRUE`` (1 equals ``True``): `TRUE` is not
 Python's ``True``, which no class can be derived from.
 """
 

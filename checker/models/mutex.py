@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 
+from rumpus.checker.deciders.typed_values import FALSE
 from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
 
 
@@ -24,7 +25,7 @@ class Mutex(Model):
         process: Hashable = argument[0]
         if f in ("release", "unlock"):
             return None if state == process else ILLEGAL
-        if f == "try_acquire" and result in (REFUSED, False):
+        if f == "try_acquire" and result in (REFUSED, FALSE):
             return ILLEGAL if state is None else state
         return process if state is None else ILLEGAL
 

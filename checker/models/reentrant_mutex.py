@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 
+from rumpus.checker.deciders.typed_values import FALSE
 from rumpus.checker.models.model import ILLEGAL, REFUSED
 from rumpus.checker.models.mutex import Mutex
 
@@ -27,7 +28,7 @@ class ReentrantMutex(Mutex):
                 return ILLEGAL
             return (process, depth - 1) if depth > 1 else None
         free = depth == 0 or holder == process
-        if f == "try_acquire" and result in (REFUSED, False):
+        if f == "try_acquire" and result in (REFUSED, FALSE):
             return ILLEGAL if free else state
         return (process, depth + 1) if free else ILLEGAL
 

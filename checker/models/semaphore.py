@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 
+from rumpus.checker.deciders.typed_values import FALSE
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
 
@@ -47,7 +48,7 @@ class Semaphore(Model):
                 return ILLEGAL
         else:
             enough = sum(held.values()) + count <= self.permits
-            if f == "try_acquire" and result in (REFUSED, False):
+            if f == "try_acquire" and result in (REFUSED, FALSE):
                 return ILLEGAL if enough else state
             if not enough:
                 return ILLEGAL

@@ -51,7 +51,7 @@ class Gate(Model):
             return True
         if f == "remove":
             return ILLEGAL if result is TRUE and not state else False
-        return ILLEGAL if state and result not in (False, UNKNOWN) else state
+        return ILLEGAL if state and result not in (FALSE, UNKNOWN) else state
 
     def describe_state(self, state: Hashable) -> str:
         """Whether it is there."""
@@ -144,7 +144,7 @@ def _answers(values: Values, rows: Ints, answer: Truth) -> NDArray[np.bool_]:
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
-    if initial not in (None, True, False):
+    if initial not in (None, TRUE, FALSE):
         raise WrongOperations(
             "gate takes as initial value whether it is there at first, true or false, and "
             f"{initial!r} is neither"

@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumpus.checker.deciders.values import freeze
 from rumpus.checker.models.model import ILLEGAL, REFUSED
 from rumpus.checker.models.mutex import Mutex
 from tests.checker.models.sequential import follow
@@ -36,7 +37,8 @@ def test_a_refused_try_found_it_held():
         assert mutex.step(2, "try_acquire", (1, None), no) == 2
         assert mutex.step(1, "try_acquire", (1, None), no) == 1
     assert mutex.step(None, "try_acquire", (1, None), True) == 1
-    assert mutex.step(2, "try_acquire", (1, None), True) is ILLEGAL
+    for yes in (True, 0, freeze(0.0)):
+        assert mutex.step(2, "try_acquire", (1, None), yes) is ILLEGAL
 
 
 def test_speaks_of_holders():

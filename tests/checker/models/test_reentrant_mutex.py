@@ -35,7 +35,8 @@ def test_a_refused_try_found_it_held_by_another():
         assert mutex.step(None, "try_acquire", (1, None), no) is ILLEGAL
         assert mutex.step((1, 2), "try_acquire", (1, None), no) is ILLEGAL
         assert mutex.step((2, 1), "try_acquire", (1, None), no) == (2, 1)
-    assert mutex.step((1, 1), "try_acquire", (1, None), True) == (1, 2)
+    for yes in (True, 0):
+        assert mutex.step((1, 1), "try_acquire", (1, None), yes) == (1, 2)
 
 
 def test_speaks_of_holders():

@@ -39,7 +39,8 @@ def test_a_refused_try_found_too_few():
     for no in (REFUSED, False):
         assert semaphore.step(held, "try_acquire", (2, None, None), no) is ILLEGAL
         assert semaphore.step(held, "try_acquire", (2, None, 2), no) == held
-    assert semaphore.step(held, "try_acquire", (2, None, None), True) == ((1, 2), (2, 1))
+    for yes in (True, 0):
+        assert semaphore.step(held, "try_acquire", (2, None, None), yes) == ((1, 2), (2, 1))
 
 
 @pytest.mark.parametrize("permits", [None, 0, -1, "3", True, 1.5])

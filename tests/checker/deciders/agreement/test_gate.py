@@ -69,7 +69,7 @@ def generate(rng):
         call = rng.randint(0, 16)
         row = {"f": "wait", "process": 10 + process, "call": call, "outcome": OK}
         row["returned"] = call + rng.randint(0, 3)
-        row["result"] = rng.choice((True, True, None, False))
+        row["result"] = rng.choice((True, True, None, False, 0))
         if rng.random() < 0.08:
             row |= {"outcome": INFO, "returned": NEVER, "result": None}
         rows.append(row)
@@ -94,6 +94,16 @@ def test_agrees_with_the_definition():
 
 def operation(f, process, call, returned, **rest):
     return {"f": f, "process": process, "call": call, "returned": returned, **rest}
+
+
+@pytest.mark.parametrize("answer", [0, 0.0])
+def test_nothing_but_false_says_that_time_ran_out(answer):
+    rows = [
+        operation("create", 1, 0, 3),
+        operation("create", 2, 1, 4),
+        operation("wait", 3, 5, 6, result=answer),
+    ]
+    assert judge(rows).valid is False
 
 
 def test_who_passes_a_gate_that_is_there_is_told():
