@@ -29,7 +29,7 @@ directory or its `history.jsonl`.
 - Values of **different types** are different, also inside lists and objects: `1`, `1.0`, `true` and
   `"1"` are four values, and `{"a": 1}` is not `[["a", 1]]`. `1.0`, `1e0` and `1.00` are one. The
   order of an object's keys does not count. Only a `counter` compares amounts: 3 and 3.0 are one
-  total.
+  total; where totals fit only if sums of numbers with a point were rounded, it answers *unknown*.
 
 `--initial` is the object's initial value, as JSON, or as text if it is not JSON. `--budget` is how
 many seconds a search may take (default 60); what is open then is *unknown*.

@@ -29,28 +29,37 @@ negative ones acknowledged before it was called; and the other way round for at 
 checker ``counter`` of Jepsen, for both signs. Where no amount is negative a read is besides not
 less than one that returned before it was called.
 
+**Numbers with a point.** Programs round their sums, and a lost addition may be smaller than that.
+So amounts are added as they are written, exactly. Where the reads do not fit that, but fit sums
+that were rounded at each addition, the answer is unknown.
+
 O(n log n).
 """
 
 import heapq
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
-from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
 from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
 from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
-from rumpus.checker.models.counter import Counter
+from rumpus.checker.models.counter import Counter, ExactCounter
 
 EQUAL = "additions in order"
 BOUNDS = "bounds"
 SHORT, SHRINKING_S = 1_000, 5.0
 """In histories of up to so many operations, so many seconds for the search of a smaller witness."""
+ROUNDED = (
+    "the totals are right only if numbers with a point were rounded when they were added, which "
+    "may hide a lost addition: count in whole numbers of a smaller unit, such as cents"
+)
 LARGEST = 2**62
 """Larger sums are left to the general search, which has integers of any size."""
 
@@ -77,7 +86,7 @@ def decide_counter(
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
     history = _history(table, initial)
     if history is None:
-        return check_linearizable(Counter(initial), table, budget)
+        return _decide_by_search(table, initial, budget)
     amounts = history.amounts
     if not len(amounts) or (amounts == amounts[0]).all():
         decision = _decide_equal(history, int(amounts[0]) if len(amounts) else 1)
@@ -95,6 +104,20 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
             return shown
     found.algorithm = BOUNDS
     return found
+
+
+def _decide_by_search(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+    """By the amounts as they are written; where these do not fit, rounding may be the reason."""
+    exactly = check_linearizable(ExactCounter(initial), table, budget)
+    if exactly.valid is not False or not _has_points(table, initial):
+        return exactly
+    rounded = check_linearizable(Counter(initial), table, budget)
+    return undecided(ROUNDED) if rounded.valid is True else rounded
+
+
+def _has_points(table: OperationTable, initial: Hashable) -> bool:
+    values = [*(table.argument.objects or ()), *(table.result.objects or ()), initial]
+    return any(isinstance(value, float) for value in values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +176,7 @@ def _history(table: OperationTable, initial: Hashable) -> _History | None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
 
 
 def _refuse_non_numbers(column: Values, what: str) -> None:

@@ -206,9 +206,34 @@ def test_a_bound_near_the_largest_does_not_overflow():
     assert judge(rows).valid is False
 
 
+def test_a_counter_may_begin_with_a_fraction():
+    assert judge([add(0, 1, 0.1), read(2, 2, 3, 0.3)], 0.2).valid is True
+    assert judge([add(0, 1, 0.1), read(2, 2, 3, 0.4)], 0.2).valid is False
+
+
 def test_fractions_are_counted():
     assert judge([add(0, 1, 0.5), read(2, 2, 3, 0.5)]).valid is True
     assert judge([add(0, 1, 0.5), read(2, 2, 3, 1)]).valid is False
+
+
+@pytest.mark.parametrize(
+    ("rows", "valid"),
+    [
+        ([add(0, 1, 0.1), add(2, 3, 0.2), read(2, 4, 5, 0.3)], True),
+        ([add(0, 1, 0.1), add(2, 3, 0.2), read(2, 4, 5, 0.1 + 0.2)], "unknown"),
+        ([add(0, 1, 0.1), add(2, 3, 0.2), read(2, 4, 5, 0.2)], False),
+        ([add(0, 1, 1e16), add(2, 3, 1.0), read(2, 4, 5, 1e16)], "unknown"),
+        ([add(0, 1, 1e16), add(2, 3, 1.0), read(2, 4, 5, 10**16 + 1)], True),
+        (
+            [add(0, 1, 2**53), add(2, 3, 1), add(4, 5, 0.5), add(6, 7, -0.5), read(2, 8, 9, 2**53)],
+            "unknown",
+        ),
+    ],
+)
+def test_rounding_is_no_excuse_for_a_lost_addition(rows, valid):
+    decision = judge(rows)
+    assert decision.valid == valid
+    assert (valid == "unknown") == ("whole numbers" in " ".join(decision.unknown))
 
 
 @pytest.mark.parametrize(
@@ -219,6 +244,8 @@ def test_fractions_are_counted():
         ([read(2, 0, 1, "two")], None),
         ([read(2, 0, 1, None)], None),
         ([read(2, 0, 1, 0)], "two"),
+        ([add(0, 1, float("inf"))], None),
+        ([read(2, 0, 1, float("nan"))], None),
     ],
 )
 def test_what_is_no_number_is_refused(rows, initial):
