@@ -186,10 +186,10 @@ def test_a_project_for_the_simulation_may_have_trials_on_services(tmp_path, monk
 
 
 def run(recipe, directory):
-    """A run of a few seconds in a process of its own; what it says as JSON, and its directory."""
+    """A run in a process of its own, long enough for a busy host; what it says as JSON, and its directory."""
     (directory / "plan.json").write_text(json.dumps(CUT_OFF))
     with lock_service() as address:
-        words = f"run lock --recipe {recipe} --service locks={address} --clients 3 --time-limit 4"
+        words = f"run lock --recipe {recipe} --service locks={address} --clients 3 --time-limit 9"
         more = "--plan", str(directory / "plan.json"), "--runs", str(directory / "runs"), "--json"
         result = subprocess.run(
             [sys.executable, "-m", "rumpus.program", *words.split(), *more],
