@@ -19,6 +19,7 @@ from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.value_shapes import whole_number
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 FALSE_ACKNOWLEDGEMENT = Kind(
@@ -309,8 +310,7 @@ def _whose(client: int | None) -> str:
 
 
 def _epoch(life: ZnodeLife) -> int | None:
-    first = (life.data or b"").split(b" ")[0]
-    return int(first) if first.isdigit() else None
+    return whole_number((life.data or b"").split(b" ")[0])
 
 
 def _client(history: History, told: _Told) -> int:

@@ -15,6 +15,7 @@ from rumpus.checker.history import History, session_hex
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.timeline.timeline import Timeline
+from rumpus.checker.value_shapes import whole_number
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
@@ -48,7 +49,9 @@ def check_fence(timeline: Timeline, beside: str = "-data") -> CheckResult | None
     work, path = timeline.words.work, f"{timeline.path}{beside}"
     result = CheckResult(name="fence")
     told = sorted(_told(history, work), key=lambda write: write.place)
-    logged = list(_logged(truth, path)) if truth is not None else []
+    logged: list[Write] = []
+    if truth is not None:
+        logged, result.unknown = _logged(truth, path)
     for writes in (told, logged):
         result.anomalies += _regressions(writes)
     refusals = list(_refusals(history, work))
@@ -104,12 +107,20 @@ def _groundless(refusal: Write) -> Anomaly:
     )
 
 
-def _logged(truth: ServerTruth, path: str) -> Iterator[Write]:
+def _logged(truth: ServerTruth, path: str) -> tuple[list[Write], list[str]]:
+    """The writes in the servers' logs, and which of them cannot be judged."""
+    writes: list[Write] = []
+    unknown: list[str] = []
     for txn in truth.committed:
         for effect in txn.effects:
             if effect.name == "setData" and effect.path == path and effect.data:
-                teller = f"session {session_hex(txn.session)}"
-                yield Write(int(effect.data), txn.zxid, f"{teller} at zxid 0x{txn.zxid:x}")
+                token = whole_number(effect.data)
+                teller = f"session {session_hex(txn.session)} at zxid 0x{txn.zxid:x}"
+                if token is None:
+                    unknown.append(f"what {teller} has written to {path} is no token")
+                else:
+                    writes.append(Write(token, txn.zxid, teller))
+    return writes, unknown[:1]
 
 
 def _regressions(writes: list[Write]) -> Iterator[Anomaly]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from rumpus.checker.history import History
 from rumpus.checker.timeline.faults import FaultWindow, fault_windows
 from rumpus.checker.timeline.holds import pauses
+from rumpus.checker.value_shapes import whole_number
 
 Span = tuple[int, int]
 """From when to when, in nanoseconds on the run's clock."""
@@ -79,8 +80,8 @@ def disturbances(
             everybody.append(span)
             continue
         for target in window.targets:
-            if target.startswith("c") and target[1:].isdigit():
-                spans[int(target[1:])].append(span)
+            if target.startswith("c") and (client := whole_number(target[1:])) is not None:
+                spans[client].append(span)
         if window.in_force is None:  # its targets are not known
             everybody.append(span)
     for client, frozen in pauses(history).items():

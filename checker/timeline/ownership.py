@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from rumpus.checker.timeline.holds import Hold
+from rumpus.checker.value_shapes import whole_number
 
 CLOCK_SLACK_NS = 3_000_000
 """Times (ns) of servers and clients nearer than this count as equal: servers stamp whole ms."""
@@ -113,4 +114,5 @@ class NodesOfHolds:
 def sequence_number(node: str | None) -> int:
     """The ten-digit number at the end of a sequential node's name; -1 if there is none."""
     tail = node[-10:] if node else ""
-    return int(tail) if len(tail) == 10 and tail.isdigit() else -1
+    number = whole_number(tail) if len(tail) == 10 else None
+    return -1 if number is None else number

@@ -152,6 +152,7 @@ def test_overtakings_are_those_of_the_definition(numbers):
 def test_numbers_are_read_from_the_end_of_a_name():
     assert sequence_number("/l/abc-lock-0000000012") == 12
     assert sequence_number("/l/lock") == -1
+    assert sequence_number("/l/lock-" + "²" * 10) == -1
     assert sequence_number(None) == -1
 
 

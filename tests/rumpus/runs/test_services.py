@@ -186,7 +186,7 @@ def test_a_project_for_the_simulation_may_have_trials_on_services(tmp_path, monk
 
 
 def run(recipe, directory):
-    """A run in a process of its own, long enough for a busy host; what it says as JSON, and its directory."""
+    """A run of its own, which a busy host has time for; its answer and its directory."""
     (directory / "plan.json").write_text(json.dumps(CUT_OFF))
     with lock_service() as address:
         words = f"run lock --recipe {recipe} --service locks={address} --clients 3 --time-limit 9"

@@ -167,6 +167,12 @@ def test_tokens_behind_a_fence_do_not_go_back_in_the_logs():
     assert kinds(fence(Recorded(), 33, 34, 33)) == ["stale-action"]
 
 
+def test_what_is_no_token_leaves_the_fence_unjudged():
+    for written in ("3x", "²", "9" * 5000):
+        (why,) = fence(Recorded(), 33, written).unknown
+        assert why.endswith(f"at zxid 0x1 has written to {PATH}-data is no token")
+
+
 def test_tokens_behind_a_fence_do_not_go_back_by_the_versions_that_were_told():
     recorded = work(work(Recorded(), 0, 1, writes=[(34, 2)]), 1, 3, writes=[(33, 1)])
     assert kinds(fence(recorded)) == []
