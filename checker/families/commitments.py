@@ -58,6 +58,10 @@ class Decided(NamedTuple):
     session: str
 
 
+UNREADABLE: Final = "?"
+"""The ballot of a vote whose data is none."""
+
+
 class _Ballot(msgspec.Struct):
     """The data of a vote's node."""
 
@@ -80,7 +84,7 @@ def decisions_in_logs(timeline: Timeline) -> dict[str, list[Decided]] | None:
             key, _, node = below.partition("/")
             if below == effect.path or not node.startswith("decision"):
                 continue
-            decision = (effect.data or b"").decode()
+            decision = (effect.data or b"").decode(errors="replace")
             earlier = found.setdefault(key, [])
             if decision in ("commit", "abort") and all(e.decision != decision for e in earlier):
                 earlier.append(Decided(decision, session_hex(txn.session)))
@@ -108,9 +112,16 @@ def votes_in_logs(timeline: Timeline) -> dict[tuple[str, str], Standing] | None:
             if effect.name == "delete":
                 found[vote] = Standing("", "")
             elif effect.data is not None:
-                cast = msgspec.json.decode(effect.data, type=_Ballot)
-                found[vote] = Standing(cast.ballot, cast.author)
+                found[vote] = _standing(effect.data)
     return found
+
+
+def _standing(data: bytes) -> Standing:
+    try:
+        cast = msgspec.json.decode(data, type=_Ballot)
+    except msgspec.DecodeError:
+        return Standing(UNREADABLE, "")
+    return Standing(cast.ballot, cast.author)
 
 
 ORPHANS: Final = "coordinators dead to the end"
@@ -183,6 +194,9 @@ def check_votes(timeline: Timeline) -> CheckResult:
         site = f"c{history.caller(call)}"
         found = (standing or {}).get((call.value["key"], site))
         if found is None:
+            continue
+        if found.ballot == UNREADABLE:
+            result.unknown.append(f"{call.value['key']}: what {site} has voted is no ballot")
             continue
         compared += 1
         if found.ballot == call.value["value"]:
@@ -277,11 +291,11 @@ def _validity(
         in_time = vote.invoke.time <= _returned(first)
         if ballot == "yes" and vote.outcome != "fail" and in_time:
             yes.add(client)
-    participants = {int(name.removeprefix("c")) for name in begun.invoke.value["participants"]}
-    missing = sorted(participants - yes)
+    agreed = {f"c{client}" for client in yes}
+    missing = [name for name in begun.invoke.value["participants"] if name not in agreed]
     if not missing and not refusals:
         return
-    without = ", ".join(f"c{client}" for client in missing)
+    without = ", ".join(missing)
     if refusals:
         without = f"c{history.caller(refusals[0])}, which voted no"
     result.anomalies.append(

@@ -135,3 +135,24 @@ def test_which_votes_stand():
         ("t", "c0"): Standing("no", "c1"),
         ("t", "c1"): Standing("", ""),
     }
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"[]", b"{}", b"\xff\xfe", b'{"ballot": "perhaps"}'])
+def test_what_is_no_ballot_is_not_judged(data):
+    truth = logs(("/p/t/vote-c1", data), ("/p/t/decision", data))
+    history = Transactions().begun().vote(10, 1).history()
+    timeline = laid_out(history, truth=truth, path="/p")
+    assert decisions_in_logs(timeline) == {"t": []}
+    result = check_votes(timeline)
+    assert not result.anomalies
+    assert result.unknown == ["t: what c1 has voted is no ballot"]
+    assert result.stats == {"votes compared": 0}
+
+
+def test_a_participant_that_is_no_client_has_not_said_yes():
+    value = {"key": "t", "participants": ["c0", "c²"], "coordinator": "c0", "site": "c0"}
+    recorded = Transactions().operation(0, 0, "ok", "begin", value)
+    (found,) = check_commitments(
+        laid_out(recorded.vote(10, 0).decide(30, 0, "commit").history())
+    ).anomalies
+    assert found.description == "t: committed without a yes of c²"
