@@ -221,12 +221,23 @@ def _decide_epochs(
                 open_counters.append(k)
         if open_counters:
             notes.append(f"uncertain: {span_of(e, open_counters)}; {cuts.why}")
-        known = set(counters)
-        if lost := [k for k in range(1, cuts.low + 1) if k not in known]:
+        if lost := _lost(e, set(counters), cuts.low):
             fates.holes = True
-            reasons.append(f"committed but in no log at hand: {span_of(e, lost)}")
+            reasons.append(f"committed but in no log at hand: {lost}")
     history.end()
     return fates
+
+
+def _lost(e: int, known: set[int], last: int) -> str:
+    """Which of the counters from 1 to the last one are not known, in words; empty if none is.
+
+    There may be more of them than memory has room for: a damaged log names any counter.
+    """
+    count = last - sum(0 < k <= last for k in known)
+    if not count:
+        return ""
+    first = next(k for k in range(1, last + 1) if k not in known)
+    return span_of(e, [first, next(k for k in range(last, 0, -1) if k not in known)], count)
 
 
 def _unexplained_jumps(line: ServerLine, replica: Replica) -> Iterator[str]:

@@ -142,7 +142,7 @@ class DigestedHistory:
             return
         cut = cuts.low if cuts.high is None else cuts.high
         zxids = self._zxids[position(self._zxids, e) : position(self._zxids, e + 1)]
-        if zxids[:cut] != [e << 32 | k + 1 for k in range(cut)]:
+        if len(zxids) < cut or zxids[:cut] != [e << 32 | k + 1 for k in range(cut)]:
             self._trees = None
             return
         self._read_snapshots(e << 32 | cut)

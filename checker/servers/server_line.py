@@ -121,7 +121,14 @@ def position(zxids: list[int], e: int) -> int:
     return bisect_left(zxids, e << 32)
 
 
-def span_of(e: int, counters: list[int]) -> str:
-    """Zxids in words: how many, the first and the last."""
+def span_of(e: int, counters: list[int], count: int | None = None) -> str:
+    """Zxids in words: how many, the first and the last.
+
+    Args:
+        e: the epoch.
+        counters: in ascending order; the first and the last are enough if ``count`` is given.
+        count: how many there are.
+    """
     first, last = (f"0x{e << 32 | k:x}" for k in (counters[0], counters[-1]))
-    return first if len(counters) == 1 else f"{len(counters)} transactions, {first} to {last}"
+    count = len(counters) if count is None else count
+    return first if count == 1 else f"{count} transactions, {first} to {last}"

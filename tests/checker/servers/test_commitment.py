@@ -533,3 +533,15 @@ def test_against_many_random_runs_of_the_model(steps, late):
     assert outcomes.count("untold") < len(outcomes) / 100
     assert outcomes.count("uncertain") > len(outcomes) / 20
     assert outcomes.count("cautious") <= (len(outcomes) / 5 if late else 0)
+
+
+def test_a_counter_is_no_number_of_transactions():
+    """A damaged log names any counter: what is between is not listed."""
+    last = (1 << 31) - 1
+    files = node(f"1.1 1.{last}", current=1)
+    digests = dict.fromkeys(zs(f"1.1 1.{last}"), 5)
+    for found in (decided(files), decided(with_digests(files, digests))):
+        assert fates(found) == (f"1.1 1.{last}", "", "")
+        assert (
+            f"committed but in no log at hand: {last - 2} transactions, 0x100000002 to 0x17ffffffe"
+        ) in found.reasons
