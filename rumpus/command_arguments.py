@@ -199,6 +199,23 @@ def _bisect(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _triage(parser: argparse.ArgumentParser) -> None:
+    words = "failures: files of cases, directories with such, or runs"
+    parser.add_argument("paths", type=Path, nargs="+", metavar="CASE|DIR", help=words)
+    words = (
+        "changes of kazoo, each of which mends one flaw, as after + of --kazoo; of a directory "
+        "each file in it"
+    )
+    parser.add_argument(
+        "--mends", type=Path, nargs="+", required=True, metavar="FILE|DIR", help=words
+    )
+    words = "what persons have decided: a TOML file that merges and splits failures, with reasons"
+    parser.add_argument("--rulings", type=Path, metavar="FILE", help=words)
+    _add_jobs(parser)
+    add_trust(parser)
+    add_json(parser)
+
+
 def _check(parser: argparse.ArgumentParser) -> None:
     add_path(parser)
     words = (
@@ -412,6 +429,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "reproduce": ("look for the failure of a run on real servers in simulated runs", _reproduce),
     "replay": ("perform failures again that were kept as cases, or a run", _replay),
     "bisect": ("in which version of kazoo, of your code or of ZooKeeper a failure came", _bisect),
+    "triage": ("which failures are one: those that the same change mends", _triage),
     "nights": ("the nights that were performed, one a line", _nights),
     "failure": ("what the nights know of a failure, and how to perform it again", _failure),
     "track-record": ("what was found, missed, and reported wrongly", _track_record),

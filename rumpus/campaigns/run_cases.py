@@ -1,8 +1,10 @@
-"""The case that a path names: that of a file, or of a run that is on disk."""
+"""The cases that a path names: that of a file, of a run that is on disk, or those in a folder."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rumpus.campaigns.case import Case, case_of, load_case
+from rumpus.campaigns.replaying import ENDING, case_name
 from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
@@ -69,3 +71,39 @@ def judged_again(path: Path, *, trust: bool = False) -> tuple[Judgement, TrialOu
     with collector_at_rest():
         judgement = judge_run(directory, workload, promises)
         return judgement, outcome_of(judgement, settings)
+
+
+def is_run(path: Path) -> bool:
+    """Whether it is a run's directory."""
+    return (path / "test.json").exists()
+
+
+def is_alone(path: Path) -> bool:
+    """Whether it has one case, not any number of them."""
+    return path.is_file() or is_run(path)
+
+
+def cases_at(
+    path: Path, read: Callable[[Path], Case], *, trust: bool
+) -> Iterator[tuple[str, Case]]:
+    """The cases that a path names: of a file, of a run, or all below a directory; and their names.
+
+    Args:
+        path: the file or the directory.
+        read: reads the case in a file.
+        trust: whether the user trusts the code that a run names.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if path.is_file():
+        yield case_name(path), read(path)
+    elif is_run(path):
+        yield path.resolve().name, case_of_run(path, trust=trust)
+    elif found := sorted(path.rglob(f"*{ENDING}")):
+        for each in found:
+            yield case_name(each, path), read(each)
+    elif path.exists():
+        raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
+    else:
+        raise UsageError(f"{path}: there is no such file or directory")

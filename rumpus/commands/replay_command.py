@@ -1,9 +1,8 @@
 """``rumpus replay``: performs the runs of cases again and says which failures are still there."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,14 +11,12 @@ from rich.text import Text
 from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.performed_again import PerformedAgain, perform_again
 from rumpus.campaigns.replaying import (
-    ENDING,
     Replay,
     as_test,
-    case_name,
     judge_replay,
     replay_task,
 )
-from rumpus.campaigns.run_cases import case_of_run, given_case, judged_again
+from rumpus.campaigns.run_cases import cases_at, given_case, is_alone, is_run, judged_again
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.checker.wording import counted
@@ -47,7 +44,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
     """
     if arguments.report is not None:
         check_writable(arguments.report, option=_REPORT)
-    if _is_run(arguments.path) and not (_given_changes(arguments) or arguments.as_test):
+    if is_run(arguments.path) and not (_given_changes(arguments) or arguments.as_test):
         _, was = judged_again(arguments.path, trust=arguments.trust)
         if not was.seen:
             if arguments.report is not None:
@@ -57,7 +54,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
             return _of_sound_run(arguments, perform_again(arguments.path, was))
     # A test that is printed imports nothing, whatever the case names.
     read = load_case if arguments.as_test else partial(given_case, trust=arguments.trust)
-    cases = dict(_cases(arguments.path, read, trust=arguments.trust))
+    cases = dict(cases_at(arguments.path, read, trust=arguments.trust))
     if arguments.report is not None and (_given_changes(arguments) or len(cases) != 1):
         raise UsageError("--report is for a single case as it is: name one, and change nothing")
     if arguments.as_test:
@@ -93,7 +90,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
     if arguments.report is not None and not interrupted:
         _write_report(arguments, next(iter(cases.values())))
     if arguments.json:
-        document = rows[0] if _is_alone(arguments.path) else {"cases": rows}
+        document = rows[0] if is_alone(arguments.path) else {"cases": rows}
         document |= ending(code, interrupted=interrupted)
         print_document(document)
     return code
@@ -152,33 +149,6 @@ def _of_sound_run(arguments: argparse.Namespace, again: PerformedAgain) -> int:
     told = f"{now}, as it was" if now == was else f"{was} then, {now} now"
     console.print(Text(told), soft_wrap=True)
     return code
-
-
-def _is_run(path: Path) -> bool:
-    return (path / "test.json").exists()
-
-
-def _is_alone(path: Path) -> bool:
-    return path.is_file() or _is_run(path)
-
-
-def _cases(path: Path, read: Callable[[Path], Case], *, trust: bool) -> Iterator[tuple[str, Case]]:
-    """The cases that a path names.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if path.is_file():
-        yield case_name(path), read(path)
-    elif _is_run(path):
-        yield path.resolve().name, case_of_run(path, trust=trust)
-    elif found := sorted(path.rglob(f"*{ENDING}")):
-        for each in found:
-            yield case_name(each, path), read(each)
-    elif path.exists():
-        raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
-    else:
-        raise UsageError(f"{path}: there is no such file or directory")
 
 
 def _row(name: str, case: Case, told: Replay | None, attempt: Attempt) -> dict[str, Any]:

@@ -71,15 +71,18 @@ def changed_copy(library: Path, files: Sequence[str], cache: Path) -> Path:
     return place
 
 
+def files_with_changes(place: Path) -> list[Path]:
+    """The file itself; of a directory those in it that may have changes, by their names."""
+    if not place.is_dir():
+        return [place]
+    return sorted(each for each in place.iterdir() if each.suffix in _KINDS)
+
+
 def _changes_in(file: str) -> Iterator[str]:
     if not file:
         raise UsageError("--kazoo: name a file with a change after each +")
     place = Path(file).expanduser()
-    if place.is_dir():
-        parts = sorted(each for each in place.iterdir() if each.suffix in _KINDS)
-        found = [change for each in parts for change in _read(str(each))]
-    else:
-        found = _read(file)
+    found = [change for each in files_with_changes(place) for change in _read(str(each))]
     if not any(change.strip() for change in found):
         raise UsageError(
             f"--kazoo: {file} has no change; it must be a unified diff, or a Markdown document "

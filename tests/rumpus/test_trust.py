@@ -62,6 +62,7 @@ def ran(here):
         ["cause", "--jobs", "1"],
         ["bisect", "--kazoo", "2.10.0..2.11.0"],
         ["bisect", "--commits", "HEAD~1..HEAD"],
+        ["triage", "--mends", "a.diff"],
     ],
 )
 def test_a_case_is_refused_that_names_strange_code(here, capsys, words):
