@@ -22,8 +22,6 @@ from rumpus.simulation.network.network import Network
 from rumpus.simulation.network.transport import Receiver, Transport
 
 LOOPBACK = "127.0.0.1"
-MOST_KEPT = 256 * 1024
-"""Once more bytes than this wait to be sent to a real client, the simulated side is paused."""
 CHUNK = 64 * 1024
 LONGEST_WAIT = 1_000_000_000
 MOST_LATE = 100_000_000
@@ -225,7 +223,7 @@ class Bridge:
         self._server = server
         self._real = real
         self._transport: Transport | None = None
-        self._kept = bytearray()  # bytes to be sent to the real side
+        self._full = False  # whether the real side takes no more bytes for now
         self._reading = False  # whether more is wanted from the real side
         self._real_ended = False
         self._ended = False  # the simulated side will send nothing more
@@ -248,21 +246,37 @@ class Bridge:
         self.close(reset=True)
 
     def data_received(self, data: Any) -> None:
-        """Bytes for the real side."""
-        self._kept += data
-        self._send()
-        if len(self._kept) > MOST_KEPT and self._transport is not None:
+        """Bytes for the real side. What it does not take now stays in the simulated connection."""
+        if self._closed:
+            return
+        try:
+            sent = self._real.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:  # the real client has gone
+            self.close(reset=True)
+            return
+        if sent < len(data):
+            assert self._transport is not None
+            self._full = True
             self._transport.pause_reading()
+            self._transport.put_back(data[sent:])
+            self._watch()
 
     def eof_received(self) -> None:
-        """The simulated side sends no more: end the real side's stream, once all is sent."""
+        """The simulated side sends no more: end the real side's stream."""
         self._ended = True
-        self._send()
+        if self._closed:
+            return
+        try:
+            self._real.shutdown(socket.SHUT_WR)
+        except OSError:  # the real client has gone
+            self.close(reset=True)
+        self._finish()
 
     def connection_lost(self, error: OSError | None) -> None:
         """The simulated connection has ended."""
         if error is not None:
-            self._send()
             self.close(reset=True)
 
     def writable(self) -> None:
@@ -290,7 +304,7 @@ class Bridge:
 
     def _ready(self, events: int) -> None:
         if events & selectors.EVENT_WRITE:
-            self._send()
+            self._go_on()
         if events & selectors.EVENT_READ and self._reading and not self._closed:
             self._receive()
 
@@ -315,33 +329,15 @@ class Bridge:
             transport.write_eof()
         self._finish()
 
-    def _send(self) -> None:
-        if self._closed:
-            return
-        try:
-            while self._kept:
-                sent = self._real.send(self._kept[:CHUNK])
-                del self._kept[:sent]
-        except BlockingIOError:
-            self._watch()
-            return
-        except OSError:  # the real client has gone
-            self.close(reset=True)
-            return
-        if self._transport is not None:
+    def _go_on(self) -> None:
+        """The real side has room again: receive from the simulated one."""
+        if self._transport is not None and not self._closed:
+            self._full = False
             self._transport.resume_reading()
-        if self._ended:
-            self._end_real()
-        self._finish()
-
-    def _end_real(self) -> None:
-        try:
-            self._real.shutdown(socket.SHUT_WR)
-        except OSError:  # the real client has gone
-            self.close(reset=True)
+            self._watch()
 
     def _finish(self) -> None:
-        if self._real_ended and self._ended and not self._kept:
+        if self._real_ended and self._ended:
             self.close()
         self._watch()
 
@@ -350,7 +346,7 @@ class Bridge:
         wanted = 0
         if not self._closed:
             wanted = (selectors.EVENT_READ if self._reading else 0) | (
-                selectors.EVENT_WRITE if self._kept else 0
+                selectors.EVENT_WRITE if self._full else 0
             )
         if wanted == self._watched:
             return

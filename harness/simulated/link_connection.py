@@ -267,6 +267,12 @@ class LinkConnection:
             chunk, self._held = chunk[:passing], chunk[passing:]
         return chunk
 
+    def kept(self, *, to_server: bool) -> int:
+        """The bytes of one direction that are kept here: to see whole frames, or held back."""
+        if to_server:
+            return self._from_client.pending
+        return self._from_server.pending + len(self._held)
+
     def hung_up(self, *, by_client: bool) -> bool:
         """Whether the other side learns that one side has hung up, or reset the connection."""
         cut = self.link.cut

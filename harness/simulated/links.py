@@ -67,6 +67,11 @@ class _Gate:
         connection = self._connections.get(passage)
         return b"" if connection is None else connection.to_client(chunk)
 
+    def kept(self, passage: Passage, *, to_server: bool) -> int:
+        """The bytes of one direction that are kept here."""
+        connection = self._connections.get(passage)
+        return 0 if connection is None else connection.kept(to_server=to_server)
+
     def hung_up(self, passage: Passage, *, by_client: bool) -> bool:
         """Whether the other side learns that one side has hung up."""
         connection = self._connections.get(passage)
@@ -123,6 +128,7 @@ class SimLinks:
                 gate.to_server = wishes.to_server
                 gate.to_client = wishes.to_client
                 gate.hung_up = wishes.hung_up
+                gate.kept = wishes.kept
 
     def address(self, client: int, node: str) -> tuple[str, int]:
         """Host and port at which a client finds a server: the server's own; gates have none."""

@@ -27,7 +27,7 @@ LONGEST_SESSION_S = 40
 MOST_OWED = 4 << 20
 """Bytes that a client may leave unread before its further requests wait."""
 MOST_OWED_IN_ALL = 256 << 20
-"""Bytes that all clients of all servers may leave unread, apart from one ordinary answer each."""
+"""Bytes that all clients of all servers may leave unread, apart from a little for each."""
 LEAST_OWED_IN_ALL = 96 << 20
 """As much of it each server has at least: the longest answer fits in."""
 POLL_S = 0.002

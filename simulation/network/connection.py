@@ -252,6 +252,14 @@ class Connection:
         """How many bytes are kept because the buffers have no room; for back pressure."""
         return max(0, self._flying + self._queued - SEND_BUFFER)
 
+    def untaken(self) -> int:
+        """How many bytes were written here and have not been taken by the other program."""
+        return self._flying + self._queued + self._peer._held_bytes
+
+    def kept(self) -> int:
+        """How many bytes are kept for that: those, and what a gate on the way keeps."""
+        return self.untaken() + (0 if self.link is None else self.link.kept(self._peer))
+
     def wait_writable(self) -> None:
         """Have ``receiver.writable()`` called (if it has one) once ``unsent`` is 0."""
         self._awaiting_writable = True
@@ -551,6 +559,11 @@ class Connection:
             if self._held:
                 self._schedule_drain()
 
+    def put_back(self, data: bytes) -> None:
+        """Not take the end of what was received last: it comes again. Reading has been paused."""
+        self._held.appendleft(data)
+        self._held_bytes += len(data)
+
     def _schedule_drain(self) -> None:
         if not self._drain_due and self._started:
             self._drain_due = True
@@ -654,6 +667,19 @@ class Connection:
                 self._reset_peer()
             self.vanish()
             self._relieve()
+
+    def discard(self) -> None:
+        """Reset the connection at once, and both ends forget all bytes, whoever has closed it."""
+        for end in (self, self._peer):
+            broken = BROKEN in end._held
+            end._held.clear()
+            end._held_bytes = 0
+            if broken:
+                end._held.append(BROKEN)
+            end.resume_reading()
+            if end.link is not None:
+                end.link.pass_reset(end)
+            end.break_off_reset()
 
     def end_with_process(self) -> None:
         """The program has died: its kernel sends what is in the send buffer, then closes.

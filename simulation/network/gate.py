@@ -39,6 +39,10 @@ def _ignore(_: "Link") -> None:
     return None
 
 
+def _keep_nothing(_: "Link", *, to_server: bool) -> int:  # noqa: ARG001 - the callback's form
+    return 0
+
+
 class Gate:
     """Stands in every connection that is opened from a host to an address from now on.
 
@@ -47,7 +51,7 @@ class Gate:
     that a gate withholds are acknowledged to their sender.
     """
 
-    __slots__ = ("admit", "hung_up", "links", "opened", "to_client", "to_server")
+    __slots__ = ("admit", "hung_up", "kept", "links", "opened", "to_client", "to_server")
 
     def __init__(self) -> None:
         self.admit: Callable[[Link], bool] = _admit
@@ -61,6 +65,8 @@ class Gate:
         """The same for the other direction."""
         self.hung_up: Callable[..., bool] = _let_hang_up
         """``hung_up(link, by_client=...)``: whether the other side learns of a FIN or reset."""
+        self.kept: Callable[..., int] = _keep_nothing
+        """``kept(link, to_server=...)``: the bytes that the other callbacks keep."""
         self.links: dict[Link, None] = {}
         """Connections that are still open on at least one side."""
 
@@ -111,6 +117,10 @@ class Link:
         return bool(self.gate.hung_up(self, by_client=to_server)) and self._reaches(
             to_server=to_server
         )
+
+    def kept(self, end: End) -> int:
+        """The bytes that are kept here of what was sent to an end."""
+        return self.gate.kept(self, to_server=end is self.server)
 
     def left(self, end: End) -> None:
         """The program at one end has closed the connection, or was told that it is lost."""

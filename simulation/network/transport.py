@@ -44,6 +44,12 @@ class Transport(Protocol):
     def unsent(self) -> int:
         """How many bytes are kept because the buffers have no room; for back pressure."""
 
+    def untaken(self) -> int:
+        """How many bytes were written here and have not been taken by the other program."""
+
+    def kept(self) -> int:
+        """How many bytes are kept for that: those, and what a gate on the way keeps."""
+
     def wait_writable(self) -> None:
         """Have ``receiver.writable()`` called (if it has one) once ``unsent`` is 0."""
 
@@ -53,8 +59,14 @@ class Transport(Protocol):
     def resume_reading(self) -> None:
         """Receive again."""
 
+    def put_back(self, data: bytes) -> None:
+        """Not take the end of what was received last: it comes again. Reading has been paused."""
+
     def close(self) -> None:
         """Send all kept bytes, then the end of the stream; nothing is received any more."""
 
     def abort(self) -> None:
         """Reset the connection: kept bytes are lost, the other side gets ``ECONNRESET``."""
+
+    def discard(self) -> None:
+        """Reset the connection at once, and both ends forget all bytes, whoever has closed it."""

@@ -36,8 +36,8 @@ class Settings:
         members: the whole ensemble; empty for a standalone server.
         most_owed: bytes that a client may leave unread before its further requests wait; None for
             no bound, as ZooKeeper has none. Servers for real clients have one.
-        most_owed_in_all: bytes that all clients of this server together may be owed, apart from one
-            ordinary answer each, before requests wait (`serving.owed_answers`); None for no bound.
+        most_owed_in_all: bytes that all clients of this server together may be owed, apart from a
+            little for each, before requests wait (`serving.owed_answers`); None for no bound.
         bugs: known bugs of 3.8.0 in the server (``simulation.zookeeper.bugs``); none by default.
         parts: standard class to the mutant's class that replaces it
             (``simulation.zookeeper.mutants``); none by default.

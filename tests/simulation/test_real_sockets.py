@@ -9,8 +9,9 @@ import time
 import pytest
 
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.network.connection import RECEIVE_BUFFER
 from rumpus.simulation.network.network import Network
-from rumpus.simulation.real_sockets import CHUNK, MOST_KEPT, WorldEnded, serve_in_thread
+from rumpus.simulation.real_sockets import CHUNK, WorldEnded, serve_in_thread
 
 MUCH = 50_000_000  # more than all buffers
 
@@ -55,11 +56,16 @@ class Served:
         self.events.append(event)
         self.happened.release()
 
+    def accept(self, transport):
+        self.echoes.append(Echo(transport, self.log))
+        return self.echoes[-1]
+
     def build(self):
         self.simulator = Simulator(1)
         self.network = Network(self.simulator)
         self.process = self.simulator.process("echo", "n1")
-        self.network.listen(self.process, 2181, lambda transport: Echo(transport, self.log))
+        self.echoes = []
+        self.network.listen(self.process, 2181, self.accept)
         return self.simulator, self.network, [("n1", 2181), ("n1", 1)]
 
 
@@ -128,16 +134,38 @@ def test_a_server_that_does_not_read_holds_up_the_real_client(served):
         assert bridge._transport.unsent() <= CHUNK
 
 
+def untaken(served):
+    """Bytes that the server has written and the real socket has not taken."""
+    # Asked of the world's thread, or it might be seen in the middle of a callback.
+    return served.server.ask(served.echoes[-1].transport.untaken)
+
+
 def test_a_real_client_that_does_not_read_holds_up_the_server(served):
     with connect(served) as connection:
         connection.sendall(b"much")
         eventually(lambda: served.server.bridges)
         (bridge,) = served.server.bridges
-        # Asked of the world's thread, or it might be seen in the middle of a callback.
-        eventually(lambda: served.server.ask(lambda: len(bridge._kept) > MOST_KEPT))
-        assert len(bridge._kept) <= MOST_KEPT + CHUNK
-        assert bridge._transport._paused
+        eventually(lambda: served.server.ask(lambda: bridge._transport._paused))
+        assert bridge._transport._held_bytes <= RECEIVE_BUFFER + CHUNK
+        assert 0 < untaken(served) < MUCH  # all that the kernel has not taken
         assert receive(connection, MUCH) == bytes(MUCH)
+        eventually(lambda: not untaken(served))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_what_a_real_client_does_not_read_can_be_discarded(served, closed):
+    with connect(served) as connection:
+        connection.sendall(b"much")
+        eventually(lambda: served.echoes and untaken(served))
+        transport = served.echoes[-1].transport
+        if closed:  # by the server, with all of it still to be sent
+            served.server.ask(transport.close)
+            assert untaken(served)
+        served.server.ask(transport.discard)
+        eventually(lambda: not served.server.bridges)
+        assert served.server.ask(transport.untaken) == 0
+        with pytest.raises(ConnectionResetError):
+            receive(connection, MUCH)
 
 
 def test_the_end_of_a_simulated_connection_is_seen(served):

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
-from rumpus.simulation.zookeeper.serving.owed_answers import OwedAnswers
+from rumpus.simulation.zookeeper.serving.owed_answers import LITTLE, OwedAnswers
 from rumpus.simulation.zookeeper.serving.role import Role
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
 from rumpus.simulation.zookeeper.serving.session_ids import NO_PASSWORD, password
+from rumpus.simulation.zookeeper.serving.short_answers import has_short_answer
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.storage.database import Database
 from rumpus.simulation.zookeeper.tree.access_control import address_of, authenticate
@@ -255,9 +256,12 @@ class ClientConnection:
         if owed is None or length < _REQUEST.size:
             return True
         _, kind = _read_header(data, start)
-        alone = kind != MULTI_READ and not self._unanswered and not self.transport.unsent()
-        if alone or owed.has_room(_LARGE.get(kind, 1)):
+        if owed.has_room(_LARGE.get(kind, 1)):
             return True
+        if not self._unanswered and self.transport.untaken() <= LITTLE:
+            body = data[start + _REQUEST.size : start + length]
+            if has_short_answer(kind, body, self.server.database.tree):
+                return True
         self._stop_reading()
         if self.transport.unsent():
             self.transport.wait_writable()
@@ -455,6 +459,13 @@ class ClientConnection:
         if not self._reading and self.established:
             self._read_if_not_throttled()
 
+    def still_waits(self) -> None:
+        """Keep the session of a client whose requests wait until others have read."""
+        role = self.server.role
+        if role is not None and not self.transport.untaken():
+            role.sessions.touch(self.session, self.timeout)
+            self._note_activity(self.server.simulator.now)
+
     def _authenticate(self, xid: int, frame: bytes) -> None:
         try:
             reader = Reader(frame, 12)
@@ -542,7 +553,7 @@ class ClientConnection:
     def _note_owed(self, size: int) -> None:
         if self.server.owed is not None:
             self.written += size
-            self.server.owed.sent(self)
+            self.server.owed.sent(self, size)
 
     def _note_answer(self, xid: int) -> None:
         if xid > 0:

@@ -181,3 +181,19 @@ def test_an_admitted_connection_is_refused_if_nobody_listens(world):
     assert not world.gate.links
     assert not world.network.path("c", "s").senders
     assert not world.seen
+
+
+def test_what_a_gate_keeps_counts_for_its_sender(world):
+    _, server, link = world.through()
+    world.gate.kept = lambda _, *, to_server: 7 if to_server else 30
+    client = link.client
+    assert (server.transport.kept(), client.kept()) == (30, 7)
+    client.pause_reading()
+    server.transport.write(b"answer")
+    world.run(SECOND)
+    assert (server.transport.untaken(), server.transport.kept()) == (6, 36)
+    server.transport.discard()
+    assert {what for what in world.seen if what[0] == "hung up"} == {
+        ("hung up", False),
+        ("hung up", True),
+    }

@@ -3,6 +3,7 @@ import errno
 import pytest
 
 from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.network.connection import RECEIVE_BUFFER
 from rumpus.simulation.network.network import Network
 
 
@@ -271,6 +272,45 @@ def test_reading_can_be_paused_while_data_is_received(world):
         seen.append((server.data, server.eof))
         server.transport.resume_reading()
     assert seen == [(b"0", False), (b"01", False), (b"012", False), (b"012", True)]
+
+
+def test_what_is_put_back_comes_again_and_is_not_taken_meanwhile(world):
+    client, server = world.connected()
+    taken = []
+
+    def take_some(data):
+        taken.append(data[:3])
+        if len(data) > 3:
+            client.transport.pause_reading()
+            client.transport.put_back(data[3:])
+
+    client.data_received = take_some
+    for data in (b"abcdefg", b"hi"):
+        server.transport.write(data)
+    world.run(SECOND)
+    assert (taken, server.transport.untaken()) == ([b"abc"], 6)
+    for left in (3, 0):
+        client.transport.resume_reading()
+        world.run(SECOND)
+        assert server.transport.untaken() == left
+    assert b"".join(taken) == b"abcdefghi"
+
+
+@pytest.mark.parametrize("ending", ["none", "close", "abort"])
+def test_what_nobody_reads_can_be_discarded_in_every_state(world, ending):
+    client, server = world.connected()
+    client.transport.pause_reading()
+    server.transport.write(bytes(10 * RECEIVE_BUFFER))
+    world.run(SECOND)
+    if ending != "none":
+        getattr(server.transport, ending)()
+        world.run(SECOND)
+    assert server.transport.untaken() >= RECEIVE_BUFFER
+    server.transport.discard()
+    world.run(SECOND)
+    assert server.transport.untaken() == 0
+    assert client.data == b""
+    assert client.lost == [errno.ECONNRESET]
 
 
 def test_close_sends_what_is_kept_and_then_the_end(world):

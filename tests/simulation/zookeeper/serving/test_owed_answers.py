@@ -4,6 +4,7 @@ import logging
 
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.zookeeper.serving.owed_answers import (
+    LITTLE,
     LONGEST_ORDINARY,
     STALLED,
     OwedAnswers,
@@ -20,15 +21,21 @@ class Client:
         self.session = session
         self.transport = self
         self.written = self.left = self.asked = self.admitted = 0
+        self.waited = 0
         self.reset = False
 
-    def unsent(self):
+    def untaken(self):
         return self.left
 
-    def abort(self):
+    kept = untaken
+
+    def discard(self):
         self.reset = True
         self.left = 0
         self.owed.left(self)
+
+    def still_waits(self):
+        self.waited += 1
 
     def admit(self):
         if self.owed.has_room(self.asked):
@@ -43,7 +50,7 @@ class Client:
     def send(self, size):
         self.left += size
         self.written += size
-        self.owed.sent(self)
+        self.owed.sent(self, size)
 
 
 class World:
@@ -68,7 +75,7 @@ def test_who_finds_no_room_waits_until_there_is_some():
     assert (second.admitted, third.admitted) == (0, 1)
     first.left = 0
     world.owed.freed()
-    world.wait(0)
+    world.wait(SECOND // 10)
     assert second.admitted == 1
 
 
@@ -81,7 +88,7 @@ def test_answers_that_are_not_ready_count():
     assert client.admitted == 0
     world.owed.expected = 3
     world.owed.freed()
-    world.wait(0)
+    world.wait(SECOND // 10)
     assert client.admitted == 1
 
 
@@ -99,7 +106,39 @@ def test_who_reads_nothing_while_others_wait_is_reset(caplog):
             world.wait(SECOND)
     assert (deaf.reset, slow.reset, waiting.admitted) == (True, False, 1)
     (told,) = caplog.messages
-    assert told.startswith("session 0xffffffffffffffff: its client has not read 3,145,728 bytes")
+    assert told.startswith(
+        "session 0xffffffffffffffff: its client has not read 3,145,728 bytes, and nothing for 5 s"
+    )
+
+
+def test_clients_that_are_closed_already_are_reset_too():
+    world = World()
+    deaf, waiting = world.client(1), world.client(2)
+    deaf.send(MOST)
+    world.owed.left(deaf)
+    waiting.ask(1)
+    world.wait(STALLED + SECOND)
+    assert (deaf.reset, waiting.admitted) == (True, 1)
+    assert waiting.waited >= STALLED // SECOND
+
+
+def test_what_nobody_has_asked_for_counts_when_it_is_sent():
+    world = World()
+    deaf, reading, other = map(world.client, range(3))
+    for _ in range(MOST // LITTLE - 1):
+        deaf.send(LITTLE)  # watch events, say
+        reading.send(LITTLE)
+        reading.left = 0
+        world.wait(1)
+    other.send(LITTLE)
+    world.wait(1)
+    assert not any(client.reset for client in (deaf, reading, other))
+    other.send(LITTLE // 2)
+    deaf.send(LITTLE)
+    reading.send(LITTLE)
+    world.wait(0)
+    assert deaf.reset
+    assert not reading.reset
 
 
 def test_who_has_read_most_is_admitted_first():
@@ -121,5 +160,5 @@ def test_who_has_read_most_is_admitted_first():
 
         client.admit = count
     world.owed.freed()
-    world.wait(0)
+    world.wait(SECOND // 10)
     assert (new.admitted, reader.admitted) == (0, 1)
