@@ -27,6 +27,9 @@ LONGEST_WAIT = 1_000_000_000
 MOST_LATE = 100_000_000
 """Where this thread is later than planned by more nanoseconds, virtual time stands still for the
 rest: no session expires only because the machine or the process stalls."""
+LONGEST_TURN = 10_000_000
+"""After so many nanoseconds of computing the real sockets are looked at again, though the world is
+behind: who causes much work does not hold up the others until all of it is done."""
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """Why a connection cannot be accepted yet: the host, or this process, has no room for it."""
 EXHAUSTED_NS = 100_000_000
@@ -113,9 +116,20 @@ class RealSockets:
             ready = self.selector.select(wait / 1e9)
             turn = time.monotonic_ns()
             ahead -= max(0, turn - before - wait - MOST_LATE)
-            simulator.run(max(simulator.now, turn + ahead))
+            self._catch_up(turn + ahead)
+            ahead -= max(0, turn + ahead - simulator.now - MOST_LATE)
             for key, events in ready:
                 key.data(events)
+
+    def _catch_up(self, time_reached: int) -> None:
+        """Run the world until a virtual time (ns), or as far as it gets in one turn."""
+        simulator = self.simulator
+        ends = time.monotonic_ns() + LONGEST_TURN
+        while (due := simulator.due()) is not None and due < time_reached:
+            simulator.run(due)
+            if time.monotonic_ns() > ends:
+                return
+        simulator.run(max(simulator.now, time_reached))
 
     def call(self, function: Callable[[], object]) -> None:
         """Have the world's thread call a function. May be called from any thread."""

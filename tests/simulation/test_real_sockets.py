@@ -314,6 +314,23 @@ def test_virtual_time_stands_still_while_the_thread_stalls(served):
     assert served.server.ask(lambda: served.simulator.now) > now
 
 
+def test_a_world_that_is_behind_looks_at_real_sockets_meanwhile(served):
+    done = []
+
+    def work(left):
+        time.sleep(0.002)
+        done.append(left)
+        if left:
+            served.simulator.call_after(1, work, left - 1)
+
+    served.server.call(lambda: served.simulator.call_after(1, work, 400))
+    assert served.server.ask(lambda: len(done)) < 200
+    before = served.server.ask(lambda: served.simulator.now)
+    eventually(lambda: len(done) == 401)
+    # Virtual time is not made up for: nothing expires because there was much to do.
+    assert served.server.ask(lambda: served.simulator.now) - before < SECOND // 2
+
+
 def test_nothing_is_left_if_it_is_interrupted_while_the_world_is_made():
     served = Served()
     made = threading.Event()

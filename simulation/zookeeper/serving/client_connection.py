@@ -47,6 +47,8 @@ MOST_IDENTITIES = 16
 LONGEST_IDENTITIES = 1024
 """Ids that a connection may prove there, and their letters: an ACL with ``auth`` gets all of them,
 in each znode and in each server's log."""
+MOST_JOINED = 64 * 1024
+"""Bytes of watch events after which they are sent, where events of one moment are joined."""
 _LARGE = {
     MULTI_READ: MOST_PIPELINED + 1,
     SET_WATCHES: MOST_PIPELINED + 1,
@@ -132,6 +134,7 @@ class ClientConnection:
 
     __slots__ = (
         "_buffer",
+        "_events",
         "_idle_check",
         "_needed",
         "_parsing",
@@ -173,6 +176,8 @@ class ClientConnection:
         self._unanswered = 0
         """Requests that were submitted and not answered, a large one as several: what they may
         need is bounded where what a client is owed is."""
+        self._events = bytearray()
+        """Watch events that are sent at the end of this moment."""
         self._buffer = bytearray()
         self._needed = 4
         """Bytes that the buffer must have before there can be another frame in it."""
@@ -505,6 +510,8 @@ class ClientConnection:
             body: the reply's record.
         """
         self._answered(request, zxid)
+        if self._events:
+            self._send_events()
         self.transport.write(_pack_reply(16 + len(body), xid, zxid, error) + body)
         if request.cxid > 0:
             self.outstanding -= 1
@@ -530,12 +537,17 @@ class ClientConnection:
         """Send a watch event; ``kind`` is its type (1 to 4)."""
         if not self.closed:
             text = write_string(path)
-            self._send(_pack_event(24 + len(text), -1, -1, 0, kind, SYNC_CONNECTED) + text)
+            event = _pack_event(24 + len(text), -1, -1, 0, kind, SYNC_CONNECTED) + text
+            if self.server.owed is None:
+                self._send(event)
+            else:
+                self._send_soon(event)
 
     def close(self) -> None:
         """Close the connection after all that was sent; its session stays. May be repeated."""
         if self.closed:
             return
+        self._send_events()
         self.closed = True
         self._buffer.clear()
         self.server.forget(self)
@@ -545,10 +557,28 @@ class ClientConnection:
             self.server.owed.left(self)
 
     def _send(self, data: bytes) -> None:
+        self._send_events()
         self.server.statistics.sent += 1
         self.statistics.sent += 1
         self.transport.write(data)
         self._note_owed(len(data))
+
+    def _send_soon(self, event: bytes) -> None:
+        """Send an event together with others of this moment: a setWatches may cause thousands."""
+        if not self._events:
+            self.server.process.call_later(0, self._send_events)
+        self._events += event
+        self.server.statistics.sent += 1
+        self.statistics.sent += 1
+        if len(self._events) >= MOST_JOINED:
+            self._send_events()
+
+    def _send_events(self) -> None:
+        if self._events and not self.closed:
+            events = bytes(self._events)
+            self._events.clear()
+            self.transport.write(events)
+            self._note_owed(len(events))
 
     def _note_owed(self, size: int) -> None:
         if self.server.owed is not None:

@@ -305,3 +305,24 @@ def test_an_idle_server_costs_next_to_nothing(world):
     before = world.simulator.events
     world.run_for(3_600_000)
     assert world.simulator.events - before == 60  # looks for used-up containers
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_events_of_one_moment_reach_a_real_client_together_and_before_what_comes_behind(real):
+    world = World(**({"most_owed": 4 << 20, "most_owed_in_all": 96 << 20} if real else {}))
+    world.start()
+    client, other = world.session(), world.session()
+    chunks = []
+    receiver = client.channel.transport.receiver
+    receive = receiver.data_received
+    receiver.data_received = lambda data: (chunks.append(data), receive(data))
+    for path in ("/b", "/a"):
+        client.call(op.exists(path, watch=True))
+    chunks.clear()
+    reply = client.call(op.set_watches(0, data=[f"/{name}" for name in range(100)]))
+    assert reply.error == 0
+    assert reply.events == [(2, f"/{name}") for name in range(100)]
+    assert len(chunks) == (2 if real else 101)
+    done(other.call(op.multi([op.create("/a"), op.create("/b")])))
+    assert client.await_events(2) == [(1, "/a"), (1, "/b")]
+    world.tear_down()
