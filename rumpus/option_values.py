@@ -6,8 +6,8 @@ where the value was given: ``--clients: 101 is not from 1 to 100``.
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -207,15 +207,21 @@ class Names(Values[list[str]]):
 
 
 @dataclass(frozen=True)
-class OwnPackages(Names):
-    """Names of packages that may be loaded anew for each client."""
+class Packages(Names):
+    """Names of top-level packages, of neither Python's library nor rumpus.
+
+    Args:
+        never: further names that there cannot be -> why, and what to do instead.
+    """
+
+    never: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, text: str) -> list[str]:
         """The names, checked."""
         return self.checked(super().read(text))
 
     def checked(self, value: Any) -> list[str]:
-        """The names, if neither Python's library nor rumpus has one of them."""
+        """The names, if all of them can be."""
         names = super().checked(value)
         for name in names:
             top = name.partition(".")[0]
@@ -225,7 +231,20 @@ class OwnPackages(Names):
                     f"{name!r} is of {whose}, which is loaded anew where it must be; "
                     "name other packages"
                 )
+            if why := self.never.get(top):
+                raise WrongValue(f"{name!r} {why}")
+            if not name.isidentifier():
+                raise WrongValue(
+                    f"{name!r} is no name of a top-level package; "
+                    "give what stands before the first dot"
+                )
         return names
+
+
+OWN_PACKAGES = Packages()
+"""Those that may be loaded anew for each client."""
+SHARED_PACKAGES = Packages({"kazoo": "is loaded anew for each client; leave it out"})
+"""Those that all clients may share."""
 
 
 def at_home(path: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from rumpus.checker.nearest_name import nearest
-from rumpus.option_values import OwnPackages, WrongValue
+from rumpus.option_values import OWN_PACKAGES, SHARED_PACKAGES, WrongValue
 from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
@@ -175,18 +175,13 @@ def _settings(file: Path, raw: Any) -> ProjectSettings:
             _check_name(settings, f"{kind}.{name}", name)
             reference = value.recipe if isinstance(value, RecipeEntry) else value
             _check_reference(settings, f"{kind}.{name}", reference)
-    for key in ("private", "shared"):
-        for package in getattr(settings, key):
-            if not package.isidentifier():
-                raise settings.refused(key, f"{package!r} is no name of a top-level package")
-    try:
-        OwnPackages().checked(table.private)
-    except WrongValue as error:
-        raise settings.refused("private", str(error)) from None
+    for key, packages in (("private", OWN_PACKAGES), ("shared", SHARED_PACKAGES)):
+        try:
+            packages.checked(getattr(table, key))
+        except WrongValue as error:
+            raise settings.refused(key, str(error)) from None
     if both := sorted(set(table.private) & set(table.shared)):
         raise settings.refused("shared", f"{', '.join(both)} is private, too: choose one")
-    if "kazoo" in table.shared or "rumpus" in table.shared:
-        raise settings.refused("shared", "kazoo and rumpus cannot be shared: leave them out")
     return settings
 
 

@@ -29,6 +29,8 @@ def refuse_rivals(settings: RunSettings) -> None:
                 raise UsageError(
                     f"{option.flag} and {rival.flag} exclude each other: leave one out"
                 )
+    if both := sorted(set(settings.private) & set(settings.shared)):
+        raise UsageError(f"--shared: {', '.join(both)} is private, too: choose one")
 
 
 def refuse_elsewhere(settings: RunSettings, kind: Kind) -> None:

@@ -15,12 +15,13 @@ from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.nemesis.swarm import PROFILES, ProfileName
 from rumpus.option_values import (
+    OWN_PACKAGES,
+    SHARED_PACKAGES,
     Choice,
     File,
     Flag,
     Function,
     Names,
-    OwnPackages,
     Seconds,
     Text,
     Whole,
@@ -350,7 +351,7 @@ class RunOptions:
         Option(
             words="packages of which each simulated client gets its own copy, besides those that "
             "are found to use time, threads, sockets or random numbers",
-            values=OwnPackages(),
+            values=OWN_PACKAGES,
             metavar="PACKAGES",
             in_project=False,  # the table has them for all workloads
         ),
@@ -359,7 +360,7 @@ class RunOptions:
         Sequence[str],
         Option(
             words="packages that all simulated clients share, whatever is found",
-            values=Names(),
+            values=SHARED_PACKAGES,
             metavar="PACKAGES",
             in_project=False,
         ),

@@ -131,6 +131,21 @@ def test_a_plan_excludes_chance(rumpus, tmp_path):
     refused(answer, 2, "--plan and --nemesis exclude each other")
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--shared os,six", "--shared: 'os' is of Python's library, which is loaded anew"),
+        ("--shared six,rumpus", "--shared: 'rumpus' is of rumpus, which is loaded anew"),
+        ("--shared kazoo", "--shared: 'kazoo' is loaded anew for each client; leave it out"),
+        ("--private os", "--private: 'os' is of Python's library, which is loaded anew"),
+        ("--private six.moves", "--private: 'six.moves' is no name of a top-level package; give"),
+        ("--shared six --private six", "--shared: six is private, too: choose one"),
+    ],
+)
+def test_packages_that_cannot_be_private_or_shared(rumpus, words, why):
+    refused(rumpus("run", "lock", "--ensemble", "sim", *words.split()), 2, why)
+
+
 def test_fencing_needs_tokens(rumpus, monkeypatch):
     recipe = WORKLOADS["lock"].recipes["fair"]
     tokenless = type("Tokenless", (recipe,), {})

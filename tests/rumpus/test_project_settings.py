@@ -99,7 +99,9 @@ def test_everything_is_read(project):
         ("[tool.rumpus.models]\n'a b' = 'a:b'", "tool.rumpus.models.a b", "letters, digits"),
         ("[tool.rumpus]\nprivate = ['a.b']", "tool.rumpus.private", "top-level package"),
         ("[tool.rumpus]\nprivate = ['a']\nshared = ['a']", "tool.rumpus.shared", "choose one"),
-        ("[tool.rumpus]\nshared = ['kazoo']", "tool.rumpus.shared", "leave them out"),
+        ("[tool.rumpus]\nshared = ['kazoo']", "tool.rumpus.shared", "leave it out"),
+        ("[tool.rumpus]\nshared = ['a', 'rumpus']", "tool.rumpus.shared", "name other packages"),
+        ("[tool.rumpus]\nshared = ['os']", "tool.rumpus.shared", "name other packages"),
     ],
 )
 def test_what_cannot_be_is_refused_by_file_and_key(project, text, key, why):
