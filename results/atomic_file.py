@@ -60,6 +60,29 @@ def check_writable(path: Path, *, option: str) -> None:
         raise StoreError.from_os_error(path, "write it", error, option=option) from error
 
 
+def named_file(path: Path, *, option: str) -> Path:
+    """The file that a user names to be written: a symbolic link stands for what it leads to.
+
+    Only for what a user names: a link that somebody has put among the files of a run is replaced.
+
+    Args:
+        path: as the user names it.
+        option: that names it.
+
+    Raises:
+        StoreError: it is a link that leads nowhere.
+    """
+    try:
+        if not path.is_symlink():
+            return path
+        if path.exists():
+            return path.resolve(strict=True)
+    except OSError:  # the attempt to write says why it cannot be
+        return path
+    problem = "cannot write it (it is a symbolic link that leads nowhere)"
+    raise StoreError(path, problem, f"remove it, or choose another place with {option}")
+
+
 def _refuse_pipes(path: Path, option: str | None) -> None:
     """Refuse to put a file in the place of a pipe or a device, which others use.
 

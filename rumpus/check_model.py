@@ -15,7 +15,7 @@ from rumpus.checker.deciders.values import WrongOperations
 from rumpus.consoles import Lines, answers, notices, print_json, shown
 from rumpus.history_check import BUDGET, decided
 from rumpus.model_choice import chosen_model, initial_value, which_model
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import named_file, write_atomically
 from rumpus.results.decision_document import DecisionDocument, decision_document
 from rumpus.results.escapes import escaped, escaped_lines
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
@@ -24,6 +24,7 @@ from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 
 _WIDEST = 100  # columns of a drawing
+_SVG = "--svg FILE"
 _STYLES = {True: "green", False: "red", "unknown": "yellow"}
 
 
@@ -84,7 +85,7 @@ def _draw(file: Path, table: OperationTable, decision: Decision, console: Consol
 
     try:
         picture = escaped_lines(witness_document(table, decision.witness))
-        write_atomically(file, picture, option="--svg FILE")
+        write_atomically(named_file(file, option=_SVG), picture, option=_SVG)
     except StoreError as error:
         console.print(Text(str(error), style="red"), soft_wrap=True)
     else:

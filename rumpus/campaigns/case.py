@@ -27,7 +27,7 @@ import msgspec
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.nemesis.entry import PlanError
 from rumpus.nemesis.plan import FaultPlan, validate
-from rumpus.results.atomic_file import check_writable, write_atomically
+from rumpus.results.atomic_file import check_writable, named_file, write_atomically
 from rumpus.results.escapes import in_file_name, in_json
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.store_error import StoreError
@@ -259,17 +259,20 @@ def _entries(raw: Any) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def save_case(case: Case, path: Path, option: str = "") -> None:
+def save_case(case: Case, path: Path, option: str = "", *, named: bool = False) -> None:
     """Write a case to a file, whose directory is made if it is missing.
 
     Args:
         case: the case.
         path: the file.
         option: the command's option that chooses another place; empty if there is none.
+        named: whether that option names the file itself: a link stands for what it leads to.
 
     Raises:
         StoreError: it cannot be written.
     """
+    if named:
+        path = named_file(path, option=option)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -296,4 +299,5 @@ def check_place_of_case(output: Path | None) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    check_writable(output or CASES / "any.case.json", option=IN_FILE)
+    place = named_file(output, option=IN_FILE) if output else CASES / "any.case.json"
+    check_writable(place, option=IN_FILE)

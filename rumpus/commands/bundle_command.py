@@ -14,11 +14,12 @@ from rumpus.commands.failure_command import kept_case
 from rumpus.consoles import answers, notices, print_document, shown
 from rumpus.nights.documents.bundling import bundle, own_source, performed_again
 from rumpus.nights.memory.store import Store
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import named_file, write_atomically
 from rumpus.results.escapes import escaped
 from rumpus.trust import refuse_untrusted
 from rumpus.usage_error import UsageError
 
+_OUTPUT: Final = "-o FILE"
 _NOBODY: Final = frozenset({"", "root", "localhost"})
 """Names of users and hosts that tell of nobody."""
 
@@ -42,7 +43,7 @@ def bundle_command(arguments: argparse.Namespace) -> int:
     notices().print(Text("performing the case's run again, for its report"))
     again = performed_again(case)
     packed = bundle(case, again=again, source=source, private=list(private_words()))
-    write_atomically(arguments.output, packed, option="-o FILE")
+    write_atomically(named_file(arguments.output, option=_OUTPUT), packed, option=_OUTPUT)
     if arguments.json:
         document = {
             "id": row.id,

@@ -9,11 +9,12 @@ from rich.text import Text
 from rumpus.check_model import history_file
 from rumpus.checker.history import History
 from rumpus.consoles import notices, print_text, shown
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import named_file, write_atomically
 from rumpus.results.formats.edn_export import NotExportable, edn_history, porcupine_kv
 from rumpus.results.formats.history_formats import FORMATS
 from rumpus.results.store_error import UnreadableRun
 
+_OUTPUT: Final = "-o FILE"
 EXPORTS: Final[Mapping[str, Callable[[History], Iterator[str]]]] = {
     "edn": edn_history,
     "porcupine-kv": porcupine_kv,
@@ -44,7 +45,8 @@ def export_command(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         print_text(pieces)
         return 0
-    write_atomically(arguments.output, "".join(pieces), option="-o FILE")
+    place = named_file(arguments.output, option=_OUTPUT)
+    write_atomically(place, "".join(pieces), option=_OUTPUT)
     written = f"{len(history):,} records: {shown(arguments.output)}"
     notices().print(Text(written), soft_wrap=True)
     return 0

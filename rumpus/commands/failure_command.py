@@ -35,7 +35,7 @@ def failure_command(arguments: argparse.Namespace) -> int:
     if arguments.case is not None:
         if case is None:
             raise UsageError(f"{row.id}: no case of it was kept")
-        save_case(case, arguments.case, "--case FILE")
+        save_case(case, arguments.case, "--case FILE", named=True)
     if arguments.json:
         print_document(document)
     else:

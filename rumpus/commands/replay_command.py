@@ -24,7 +24,7 @@ from rumpus.consoles import answers, notices, print_document, print_text, shown
 from rumpus.exit_codes import VALID, campaign_exit_code, ending
 from rumpus.live_line import waiting
 from rumpus.nights.documents.bundling import performed_again
-from rumpus.results.atomic_file import check_writable, write_atomically
+from rumpus.results.atomic_file import check_writable, named_file, write_atomically
 from rumpus.usage_error import UsageError
 
 _REPORT = "--report FILE"
@@ -43,7 +43,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
         StoreError: the report cannot be written.
     """
     if arguments.report is not None:
-        check_writable(arguments.report, option=_REPORT)
+        check_writable(named_file(arguments.report, option=_REPORT), option=_REPORT)
     if is_run(arguments.path) and not (_given_changes(arguments) or arguments.as_test):
         _, was = judged_again(arguments.path, trust=arguments.trust)
         if not was.seen:
@@ -112,7 +112,8 @@ def _write_report(arguments: argparse.Namespace, case: Case) -> None:
     if again.report is None:
         notices().print(Text(f"no report: {again.why}"), soft_wrap=True)
         return
-    write_atomically(arguments.report, again.report, option=_REPORT)
+    place = named_file(arguments.report, option=_REPORT)
+    write_atomically(place, again.report, option=_REPORT)
     notices().print(Text(f"report: {shown(arguments.report)}"), soft_wrap=True)
 
 

@@ -65,7 +65,7 @@ def reproduce_command(arguments: argparse.Namespace) -> int:
     path = None
     if case is not None:
         path = arguments.output or CASES / f"{case.name()}{ENDING}"
-        save_case(case, path, IN_FILE)
+        save_case(case, path, IN_FILE, named=arguments.output is not None)
     code = campaign_exit_code(
         failed=case is not None, errors=made.error_codes, undecided=case is None
     )

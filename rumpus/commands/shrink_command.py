@@ -68,7 +68,7 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         known=given.known,
     )
     path = arguments.output or CASES / f"{case.name()}{ENDING}"
-    save_case(case, path, IN_FILE)
+    save_case(case, path, IN_FILE, named=arguments.output is not None)
     if shrinking.errors:
         words = f"{shrinking.errors} smaller runs could not be performed: {shrinking.why}"
         console.print(Text(words, style="yellow"), soft_wrap=True)

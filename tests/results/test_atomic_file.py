@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.results.atomic_file import check_writable, write_atomically
+from rumpus.results.atomic_file import check_writable, named_file, write_atomically
 from rumpus.results.store_error import StoreError, UnreadableRun
 
 
@@ -74,6 +74,32 @@ def test_a_pipe_is_not_replaced(tmp_path, name):
     assert everything(tmp_path) == before
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "link").is_symlink()
+
+
+def test_a_link_that_the_user_names_stands_for_what_it_leads_to(tmp_path):
+    place = tmp_path / "far" / "it.json"
+    place.parent.mkdir()
+    place.write_text("old")
+    for link, target in (("first", "far/it.json"), ("second", "first"), ("nowhere", "missing")):
+        (tmp_path / link).symlink_to(target)
+    (tmp_path / "circle").symlink_to("circle")
+    write_atomically(named_file(tmp_path / "second", option="-o FILE"), "new")
+    assert (place.read_text(), (tmp_path / "second").is_symlink()) == ("new", True)
+    assert everything(tmp_path / "far") == [place]
+    for name in ("nowhere", "circle"):
+        with pytest.raises(StoreError, match=r"leads nowhere\); remove it, or .* with -o FILE$"):
+            named_file(tmp_path / name, option="-o FILE")
+    for other in (tmp_path / "new", tmp_path / "far", tmp_path / ("x" * 300)):
+        assert named_file(other, option="-o FILE") == other
+
+
+def test_a_link_among_the_files_of_a_run_is_replaced(tmp_path):
+    """Who has sent the run may have made it lead anywhere."""
+    (tmp_path / "secret").write_text("old")
+    (tmp_path / "report.html").symlink_to("secret")
+    write_atomically(tmp_path / "report.html", "new")
+    assert (tmp_path / "secret").read_text() == "old"
+    assert not (tmp_path / "report.html").is_symlink()
 
 
 def test_nothing_else_is_offered_where_there_is_no_option():

@@ -16,10 +16,12 @@ import msgspec
 from rumpus.consoles import Lines, notices
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION, exit_code, in_words
 from rumpus.project_settings import REFERENCE, find_settings
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import named_file, write_atomically
 from rumpus.results.escapes import in_workflow_command, in_workflow_property
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
+
+_BADGE = "--badge FILE"
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,9 +138,8 @@ def main(words: Sequence[str] | None = None) -> int:
         lines = annotations(night, lambda what: file_of(what, here, recipes))
         sys.stdout.writelines(f"{line}\n" for line in lines)
         if arguments.badge is not None:
-            write_atomically(
-                arguments.badge, msgspec.json.encode(badge(night)) + b"\n", option="--badge FILE"
-            )
+            place = named_file(arguments.badge, option=_BADGE)
+            write_atomically(place, msgspec.json.encode(badge(night)) + b"\n", option=_BADGE)
     except (StoreError, UsageError) as error:
         notices().print(Lines(f"rumpus: {in_words(error)}", "red"), soft_wrap=True)
         return exit_code(error)

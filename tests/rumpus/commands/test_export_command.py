@@ -53,3 +53,17 @@ def test_what_does_not_pair_is_refused(rumpus, tmp_path):
     assert (answer.code, answer.out) == (2, "")
     assert "record 0" in answer.err
     assert rumpus("export", tmp_path / "nothing", "--format", "edn").code == 2
+
+
+def test_a_link_in_the_place_of_the_file_stays_and_leads_to_what_was_written(
+    rumpus, recorded_run, tmp_path
+):
+    (tmp_path / "link").symlink_to("far")
+    words = ["export", recorded_run(turns()).path, "--format", "edn", "-o", tmp_path / "link"]
+    answer = rumpus(*words)
+    assert answer.code == 4
+    assert "leads nowhere" in answer.err
+    (tmp_path / "far").touch()
+    assert rumpus(*words).code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far").read_text().startswith("{")
