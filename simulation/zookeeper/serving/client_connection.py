@@ -305,8 +305,12 @@ class ClientConnection:
             return False
         server.statistics.received += 1
         self.statistics.received += 1
-        answer = server.answer_word(word)
-        self.transport.write(answer.encode())
+        if server.owed is None:
+            self.transport.write(server.answer_word(word).encode())
+        elif server.owed.has_room(1):
+            answer = server.answer_word(word).encode()
+            self.transport.write(answer)
+            server.owed.sent(self, len(answer))
         self.close()
         return True
 

@@ -7,6 +7,7 @@ from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.serving import four_letter_words
+from rumpus.simulation.zookeeper.serving.owed_answers import LONGEST_ORDINARY
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.storage.database import Database
@@ -177,3 +178,13 @@ def test_a_server_that_does_not_serve_says_so_and_closes_handshakes():
     assert shown.pop("ruok") == "imok"
     assert shown.pop("isro") == "null"
     assert set(shown.values()) == {"This ZooKeeper instance is not currently serving requests\n"}
+
+
+@pytest.mark.parametrize(
+    ("most", "answer"), [(LONGEST_ORDINARY, "imok"), (LONGEST_ORDINARY - 1, "")]
+)
+def test_where_clients_are_owed_too_much_a_word_has_no_answer(most, answer):
+    world = World(most_owed=4 << 20, most_owed_in_all=most)
+    world.start()
+    assert world.word("ruok") == answer
+    world.tear_down()
