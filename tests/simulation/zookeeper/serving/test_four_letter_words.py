@@ -183,8 +183,8 @@ def test_a_server_that_does_not_serve_says_so_and_closes_handshakes():
 @pytest.mark.parametrize(
     ("most", "answer"), [(LONGEST_ORDINARY, "imok"), (LONGEST_ORDINARY - 1, "")]
 )
-def test_where_clients_are_owed_too_much_a_word_has_no_answer(most, answer):
-    world = World(most_owed=4 << 20, most_owed_in_all=most)
+def test_where_clients_are_owed_too_much_a_word_has_no_answer(room, answer):
+    world = World(most_owed=4 << 20, most_owed_in_all=LONGEST_ORDINARY + room)
     world.start()
     assert world.word("ruok") == answer
     world.tear_down()
