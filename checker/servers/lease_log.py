@@ -8,7 +8,7 @@ etcd that is kept alive is itself a session, and has a key of its own (see
 
 import re
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -70,7 +70,7 @@ def leases_of_redis(log: Path) -> list[Lease]:
         if found is None:
             continue
         at = clock.right(int(found[1]) * 1000 + int(found[2]) // 1000)
-        words = _QUOTED.findall(line)
+        words = list(_quoted(line))
         command = words[0].lower() if words else b""
         if b" lua]" not in line[: line.find(b'"')]:
             caller = words
@@ -86,6 +86,14 @@ def leases_of_redis(log: Path) -> list[Lease]:
                 if held is not None and at < held.end:
                     leases[held.value] = held._replace(expired=False)
     return list(leases.values())
+
+
+def _quoted(line: bytes) -> Iterator[bytes]:
+    """The strings of a line, as they are written; what follows a quote without an end is none."""
+    at = line.find(b'"')
+    while at >= 0 and (found := _QUOTED.match(line, at)) is not None:
+        yield found[1]
+        at = line.find(b'"', found.end())
 
 
 class _ServerClock:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from struct import error as StructError  # noqa: N812 - the name of a class
 from typing import Literal
 
 from rumpus.conformance import (
@@ -25,6 +26,7 @@ from rumpus.conformance.raw_client import Closed, Silence
 from rumpus.conformance.registry import CHECKS, Check, Inapplicable
 from rumpus.conformance.version_differences import DIFFERENCES
 from rumpus.conformance.visit import Visit, done
+from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
 
 MODULES = (
     checks_handshake,
@@ -214,6 +216,11 @@ def _visiting(remote: RemoteServer) -> Iterator[Visit]:
         raise NoServerError(
             f"{remote.address[0]}:{remote.address[1]} does not answer any more ({error}): look "
             "whether the server still runs"
+        ) from error
+    except (AssertionError, LookupError, MalformedRecord, StructError, ValueError) as error:
+        raise NoServerError(
+            f"{remote.address[0]}:{remote.address[1]} does not answer as ZooKeeper does "
+            f"({error}): nothing can be checked there"
         ) from error
     finally:
         visit.end()

@@ -33,6 +33,11 @@ def test_a_lease_lasts_until_its_time_is_over(read):
     ) == [Lease(12, 100_500, 102_500, expired=True)]
 
 
+@pytest.mark.parametrize("part", ['\\" ', '"', '" ', "\\"])
+def test_a_string_without_an_end_costs_one_look_at_it(read, part):
+    assert read(leases_of_redis, '1.000000 [0 c:1] "set' + part * 200_000) == []
+
+
 def test_a_replica_is_told_the_end(read):
     assert read(leases_of_redis, '1.000000 [0 172.21.0.2:6379] "SET" "/l" "7" "PXAT" "3000"') == [
         Lease(7, 1000, 3000, expired=True)

@@ -1,8 +1,10 @@
 import json
 import socket
+import struct
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from kazoo.client import KazooClient
@@ -115,6 +117,55 @@ def test_a_server_of_something_else_is_named(rumpus):
         thread.join()
     assert answer.code == 4
     assert "opens no ZooKeeper session" in answer.err
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        struct.pack(">iqi", 77, 1, 0),
+        b"\0",
+        struct.pack(">iqii", 1, 1, 0, 0x7FFFFFFF),
+        struct.pack(">iqiii", 1, 1, 0, 1, -7),
+        struct.pack(">iqiii", 1, 1, 0, 1, 2) + b"\xff\xfe",
+    ],
+    ids=["another xid", "short", "long list", "negative", "no text"],
+)
+def test_a_server_that_answers_otherwise_than_zookeeper_is_named(rumpus, reply):
+    """It opens sessions, and has one answer for all requests."""
+
+    def framed(body):
+        return struct.pack(">i", len(body)) + body
+
+    def serve(connection):
+        with connection:
+            first = connection.recv(100)
+            if first == b"conf":
+                connection.sendall(b"tickTime=2000\n")
+            elif len(first) > 4:
+                connection.sendall(framed(struct.pack(">iiqi16s?", 0, 4000, 1, 16, b"p" * 16, 0)))
+                if connection.recv(100):
+                    connection.sendall(framed(reply))
+
+    def listen(listener):
+        with ThreadPoolExecutor(8) as threads:
+            while (connection := accepted(listener)) is not None:
+                threads.submit(serve, connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=listen, args=[listener])
+        thread.start()
+        answer = rumpus("conformance", f"127.0.0.1:{listener.getsockname()[1]}")
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert answer.code == 4, answer.err
+    assert "does not answer as ZooKeeper does" in answer.err
+
+
+def accepted(listener):
+    try:
+        return listener.accept()[0]
+    except OSError:  # it was shut down
+        return None
 
 
 def test_a_server_that_ends_meanwhile_is_named(rumpus, server, monkeypatch):
