@@ -4,7 +4,7 @@ A run's parts may contradict each other, or what this version of rumpus knows. T
 is not held against the recipe, and the verdict says what is in doubt.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -17,6 +17,7 @@ from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.recipes.contests.interfaces import system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.servers import SERVICES, ZOOKEEPER
@@ -78,6 +79,13 @@ def lay_out(
             f"a history of {said.workload} / {said.recipe}, in the directory of a run of "
             f"{record.workload} / {record.recipe}",
             "check the history alone, by another name than history.jsonl",
+        )
+    if record.system not in _systems(workload, record.recipe):
+        raise UnreadableRun(
+            run.record,
+            f"not a run's description ({workload.name} / {record.recipe} does not run on "
+            f"{record.system})",
+            "restore what the run wrote",
         )
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
@@ -146,6 +154,16 @@ def _impossible_effects(name: str, *, holding: bool) -> Collection[Effect]:
     if name != ZOOKEEPER and not holding:
         found.add("expiry")
     return found
+
+
+def _systems(workload: Workload, recipe: str) -> Sequence[str]:
+    """The systems that a run of a recipe can have been on."""
+    if not workload.is_named(recipe):
+        return ZOOKEEPER, SERVICES
+    elsewhere = workload.elsewhere.get(recipe)
+    if elsewhere is not None:
+        return (elsewhere.system,)
+    return (system_of(workload.recipe_of(recipe)),)
 
 
 def _held_to(

@@ -15,7 +15,7 @@ from rumpus.checker.timeline.ownership import ServerView
 from rumpus.checker.untrusted_file import in_utf8
 from rumpus.checker.wire.records import MalformedWire, WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.recipes.servers import ZOOKEEPER
+from rumpus.recipes.servers import SERVICES, ZOOKEEPER
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
@@ -74,6 +74,7 @@ def read_run(run: RunDirectory) -> RunFiles:
     changed = run.changes()
     record = run.read_record()
     _check_options(run, record)
+    _check_system(run, record)
     truth, leases = None, None
     wire = WireRecords()
     unread: list[str] = []
@@ -114,6 +115,28 @@ def _check_options(run: RunDirectory, record: RunRecord) -> None:
         raise UnreadableRun(
             run.record, f"not a run's description ({error})", "restore what the run wrote"
         ) from error
+
+
+def _check_system(run: RunDirectory, record: RunRecord) -> None:
+    """Refuse a run on servers that it cannot have had: their files would not be looked at.
+
+    Raises:
+        UnreadableRun: the message says why not.
+    """
+    system, ensemble = record.system, record.ensemble
+    if system not in (ZOOKEEPER, SERVICES, *SYSTEMS):
+        why = f"it knows no servers of the system {system!r}"
+    elif system != ZOOKEEPER and ensemble == "sim":
+        why = f"simulated servers are ZooKeeper's, not those of {system}"
+    elif (system == SERVICES) != (ensemble == SERVICES):
+        why = f"a run on {system} is not one on {ensemble}"
+    elif system == SERVICES and any(run.nodes.glob("*/")):
+        why = "services have no files here, and there are some of servers"
+    else:
+        return
+    raise UnreadableRun(
+        run.record, f"not a run's description ({why})", "restore what the run wrote"
+    )
 
 
 def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, list[str]]:

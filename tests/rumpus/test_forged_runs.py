@@ -1,5 +1,6 @@
 """Evidence that was forged and sealed again contradicts itself: it decides nothing."""
 
+import json
 import re
 import shutil
 from itertools import combinations
@@ -106,6 +107,30 @@ def test_what_contradicts_itself_is_told(bases, tmp_path, name):
     run = RunDirectory(tmp_path / "run")
     assert forge(name, run, RunDirectory(bases.other))
     assert SAID[name] in " ".join(judge_run(run)[2].reasons)
+
+
+@pytest.mark.parametrize(
+    ("system", "ensemble", "why"),
+    [
+        ("nonsense", "sim", "knows no servers of the system 'nonsense'"),
+        ("etcd", "sim", "simulated servers are ZooKeeper's"),
+        ("etcd", "docker", "lock / fair does not run on etcd"),
+        ("services", "docker", "a run on services is not one on docker"),
+        ("zookeeper", "services", "a run on zookeeper is not one on services"),
+        ("services", "services", "there are some of servers"),
+    ],
+)
+def test_the_servers_files_are_not_left_out_by_the_name_of_another_system(
+    bases, tmp_path, system, ensemble, why
+):
+    run = RunDirectory(shutil.copytree(bases.sound, tmp_path / "run"))
+    record = json.loads(run.record.read_text())
+    record["ensemble"] = ensemble
+    record["options"]["system"] = system
+    run.record.write_text(json.dumps(record))
+    run.seal()
+    with pytest.raises(UnreadableRun, match=re.escape(why)):
+        judge_run(run)
 
 
 def test_what_was_not_forged_is_judged(bases):
