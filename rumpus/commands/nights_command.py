@@ -5,13 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from rumpus.consoles import answers, print_document
+from rumpus.nights.comparing.trends import Trend, trends
+from rumpus.nights.memory.change_points import LONGEST
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import Tally
 from rumpus.nights.records import NightRow
+from rumpus.results.escapes import escaped
 
 
 def nights_command(arguments: argparse.Namespace) -> int:
@@ -23,11 +27,15 @@ def nights_command(arguments: argparse.Namespace) -> int:
     """
     with Store.opened(arguments.store) as store:
         nights, tallies = store.nights(), store.rates(figures=False)
+        # A branch may differ from others for good.
+        alike = [night.name for night in nights if night.branch == nights[0].branch][:LONGEST]
+        standing = trends(alike[::-1], store.rates(alike))
     rows = nights_document(nights, tallies)
     if arguments.json:
-        print_document({"nights": rows})
+        print_document({"nights": rows, "trends": msgspec.to_builtins(standing)})
     else:
         _print(rows, answers())
+        _print_trends(standing, answers())
     return 0
 
 
@@ -93,6 +101,11 @@ def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
         console.print(words, soft_wrap=True)
     if not rows:
         console.print(Text("no nights yet: rumpus nightly makes them"))
+
+
+def _print_trends(standing: Sequence[Trend], console: Console) -> None:
+    for each in standing:
+        console.print(Text.assemble(("worse: ", "bold red"), escaped(str(each))), soft_wrap=True)
 
 
 def _duration(seconds: float) -> str:

@@ -107,6 +107,26 @@ def test_a_failure_is_known_after_its_first_night(rumpus):
     ]
 
 
+def test_what_is_worse_since_a_night_is_told(rumpus):
+    def begin(number, branch, broken):
+        name = f"{branch}-{number:02}"
+        store.begin_night(NightRow(name=name, began=number * DAY, branch=branch))
+        for run in range(40):
+            outcome = "violation" if run < broken else "valid"
+            store.note_run(name, RunRow(role="run", subject=FAIR.key, seed=run, outcome=outcome))
+
+    with Store.opened(DEFAULT, write=True) as store:
+        for number in range(12):
+            begin(number, "main", 0 if number < 10 else 4)
+        begin(5, "other", 20)
+    code, out, _ = rumpus("nights")
+    assert code == 0
+    said = "worse: failure rate of lock / fair, sim: from 0 % to 10 % since main-10"
+    assert out.splitlines()[-1] == said
+    (trend,) = json.loads(rumpus("nights", "--json")[1])["trends"]
+    assert (trend["what"], trend["first"]) == ("failure rate", "main-10")
+
+
 @pytest.mark.parametrize("words", [["nights"], ["failure", "abcd"], ["compare", "last", "last~1"]])
 def test_without_a_store_it_is_said_how_one_is_made(rumpus, words):
     assert "runs/nights.sqlite: no nights yet: rumpus nightly makes them" in refused(rumpus(*words))
