@@ -57,7 +57,8 @@ def _special(kind: type, text: str) -> dict[str, Any]:
         settings = filled(RunSettings, text)
         told = {key: getattr(settings, option.name) for key, option in SETTINGS.items()}
         plain = msgspec.to_builtins(told)
-        return {"settings": {**plain, "ensemble": "sim", "usage": "", "service": []}}
+        of_form = {"ensemble": "sim", "usage": "", "service": [], "private": [], "shared": []}
+        return {"settings": plain | of_form}
     if kind is RunRecord:
         options = dict.fromkeys(("server_mutant", "kazoo", "usage", "preemption", text), text)
         own = {text: None}
