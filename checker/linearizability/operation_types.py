@@ -11,6 +11,7 @@ The C extension has the same classes.
 import sys
 import weakref
 from collections.abc import Callable, Hashable
+from itertools import zip_longest
 
 from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable
 from rumpus.checker.deciders.values import MISSING, Ints, Values
@@ -24,6 +25,17 @@ _CELL_BYTES = 100
 
 class WrongModel(TypeError):  # noqa: N818 - reads as the state it names
     """A model does not do what it declares."""
+
+
+def _size(state: Hashable, before: Hashable) -> int:
+    """The size of a state without those of its parts that are in the state before, too."""
+    size = sys.getsizeof(state, 64)
+    if isinstance(state, tuple):
+        known = before if isinstance(before, tuple) else ()
+        for part, was in zip_longest(state, known[: len(state)]):
+            if isinstance(part, tuple | frozenset) and part is not was:
+                size += sys.getsizeof(part, 64)
+    return size
 
 
 class _Row(dict[int, int]):
@@ -76,12 +88,13 @@ class Transitions:
             self.overwrites.append(result is not REFUSED and f in self._blind)
         return number
 
-    def _state_number(self, state: Hashable) -> int:
+    def _state_number(self, state: Hashable, before: Hashable = None) -> int:
+        """The number of a state, new or not, which follows another one."""
         number = self._state_numbers.setdefault(state, len(self.states))
         if number == len(self.states):
             self.states.append(state)
             self.rows.append(_Row(number, self._ask))
-            self._state_bytes += 500 + sys.getsizeof(state, 64)
+            self._state_bytes += 500 + _size(state, before)
         return number
 
     def _ask(self, state: int, type_: int) -> int:
@@ -93,7 +106,7 @@ class Transitions:
         after = model.step(self.states[state], f, argument, result)
         if after is ILLEGAL:
             return NOT_LEGAL
-        number = self._state_number(after)
+        number = self._state_number(after, self.states[state])
         if number != state and self.observes[type_]:
             raise WrongModel(
                 f"{self._name}: {f} with argument {argument!r} and result {result!r} changed the "

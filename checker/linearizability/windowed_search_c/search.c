@@ -1234,7 +1234,7 @@ search_get_bytes(PyObject *object, void *Py_UNUSED(closure))
 {
     const Search *self = (const Search *)object;
     size_t words = self->stack_room + self->path_room + self->longest_room + self->records_room +
-                   self->table_size + 3 * self->operations->size;
+                   slots_soon(self->table_size, self->heads) + 3 * self->operations->size;
     size_t halves = self->next_room + self->queue_room + self->returns;
     return PyLong_FromSize_t(words * 8 + halves * 4);
 }

@@ -2,9 +2,43 @@
 
 #include "windowed_search.h"
 
-/* The number of a state, new or not; NOT_LEGAL on errors. */
+/* Bytes of a set's table for each element, on average. */
+enum { SET_ELEMENT = 3 * 16 };
+
+/* The size of a state without those of its parts that are in the state before, too; 0 on errors. */
+static size_t
+size_of_state(PyObject *state, PyObject *before)
+{
+    size_t size = 64;
+    int is_tuple = PyTuple_Check(state);
+    if (!is_tuple && !PyUnicode_Check(state) && !PyBytes_Check(state)) {
+        return size;
+    }
+    Py_ssize_t length = PyObject_Size(state);
+    if (length < 0) {
+        return 0;
+    }
+    size += (size_t)length * (is_tuple ? sizeof(PyObject *) : 1);
+    Py_ssize_t shared = is_tuple && before != NULL && PyTuple_Check(before) ? PyTuple_Size(before) : 0;
+    for (Py_ssize_t at = 0; is_tuple && at < length; at++) {
+        PyObject *part = PyTuple_GetItem(state, at); /* borrowed, as that below */
+        int is_set = PyFrozenSet_Check(part);
+        if ((!is_set && !PyTuple_Check(part)) ||
+            (at < shared && PyTuple_GetItem(before, at) == part)) {
+            continue;
+        }
+        Py_ssize_t elements = PyObject_Size(part);
+        if (elements < 0) {
+            return 0;
+        }
+        size += 64 + (size_t)elements * (is_set ? SET_ELEMENT : sizeof(PyObject *));
+    }
+    return size;
+}
+
+/* The number of a state, new or not, which follows another one (NULL: none); NOT_LEGAL on errors. */
 static int32_t
-number_state(Transitions *self, PyObject *state)
+number_state(Transitions *self, PyObject *state, PyObject *before)
 {
     PyObject *found = PyDict_GetItemWithError(self->state_numbers, state);
     if (found != NULL) {
@@ -31,13 +65,9 @@ number_state(Transitions *self, PyObject *state)
         PyErr_SetString(PyExc_RuntimeError, "comparing states ran a search of the same model");
         return NOT_LEGAL;
     }
-    size_t size = 64;
-    if (PyTuple_Check(state) || PyUnicode_Check(state) || PyBytes_Check(state)) {
-        Py_ssize_t length = PyObject_Size(state);
-        if (length < 0) {
-            return NOT_LEGAL;
-        }
-        size += (size_t)length * (PyTuple_Check(state) ? sizeof(PyObject *) : 1);
+    size_t size = size_of_state(state, before);
+    if (size == 0) {
+        return NOT_LEGAL;
     }
     self->state_bytes += 200 + size;
     return (int32_t)number;
@@ -117,7 +147,7 @@ ask(Transitions *self, const State *marks, PyObject *step, int32_t state, int32_
     if (answer == marks->illegal) {
         *after = NOT_LEGAL;
     } else {
-        *after = number_state(self, answer);
+        *after = number_state(self, answer, before);
         if (*after == NOT_LEGAL) {
             failed = 1;
         } else if (*after != state && (self->flags[type] & OBSERVES)) {
@@ -139,7 +169,7 @@ ask(Transitions *self, const State *marks, PyObject *step, int32_t state, int32_
 static size_t
 transitions_bytes(const Transitions *self)
 {
-    return self->known.size * sizeof(Cell) + self->state_bytes;
+    return slots_soon(self->known.size, self->known.count) * sizeof(Cell) + self->state_bytes;
 }
 
 static PyObject *
@@ -162,7 +192,7 @@ transitions_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         (self->blind = PyObject_GetAttrString(model, "blind")) == NULL ||
         (self->states = PyList_New(0)) == NULL || (self->state_numbers = PyDict_New()) == NULL ||
         (self->types = PyList_New(0)) == NULL || (self->type_numbers = PyDict_New()) == NULL ||
-        (self->initial = number_state(self, initial)) == NOT_LEGAL) {
+        (self->initial = number_state(self, initial, NULL)) == NOT_LEGAL) {
         Py_XDECREF(initial);
         Py_DECREF((PyObject *)self);
         return NULL;

@@ -81,6 +81,14 @@ map_get(const Map *map, uint64_t high, uint64_t low, int32_t otherwise)
     return cell->used ? cell->value : otherwise;
 }
 
+/* The slots of a table that doubles when it is half full: with those of the next one if that is
+   near, for then both are there, and a budget is to be spent before. */
+static inline size_t
+slots_soon(size_t size, size_t used)
+{
+    return used * 16 >= size * 7 ? 3 * size : size;
+}
+
 /* transitions.c */
 
 enum { OBSERVES = 1, OVERWRITES = 2 };

@@ -4,6 +4,8 @@ Violations among 20,000 histories: 42 % of registers, 60 % of cas registers, 37 
 61 % of mutexes.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import note
@@ -12,7 +14,7 @@ from rumpus.checker.deciders.decision import Budget
 from rumpus.checker.deciders.operation_table import FAIL, INFO, OK, OperationTable
 from rumpus.checker.linearizability.search import check_linearizable, engine
 from rumpus.checker.models.counter import Counter
-from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN
+from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN, Model
 from tests.checker.crosscheck import crosscheck
 from tests.checker.linearizability.backends import both
 from tests.checker.linearizability.small_histories import KINDS, acceptable, generate
@@ -129,3 +131,39 @@ def test_of_open_operations_that_are_alike_one_is_tried(backend):
     search = using.search(operations)
     assert search.run(1_000) is False
     assert search.configurations <= 169
+
+
+class Gathering(Model):
+    """Who is there; the last one to enter must not be one of the first half."""
+
+    name = "gathering"
+    functions = frozenset({"enter"})
+    columns = ("process",)
+    initial = (frozenset(), False)
+
+    def step(self, state, f, argument, result):  # noqa: ARG002 - the model's signature
+        there, _ = state
+        there = there | {argument[0]}
+        return (there, len(there) == 400) if len(there) < 399 or argument[0] < 200 else ILLEGAL
+
+
+@pytest.mark.parametrize("backend", ["c", "python"])
+def test_no_more_memory_is_taken_than_the_budget_allows(backend):
+    """Also while a table grows, when the next one is there, too; and for states with sets."""
+    calls = [
+        {"f": "enter", "process": n, "call": n, "returned": 10_000 + n, "outcome": OK}
+        for n in range(400)
+    ]
+    table = OperationTable.from_rows(calls)
+    megabyte = 1 << 20
+    check_linearizable(Gathering(), table, Budget(bytes=megabyte), backend=backend, explain=False)
+    tracemalloc.start()
+    try:
+        budget = Budget(bytes=24 * megabyte)
+        decision = check_linearizable(Gathering(), table, budget, backend=backend, explain=False)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert decision.unknown
+    assert "memory budget" in decision.unknown[0]
+    assert peak < 1.25 * budget.bytes
