@@ -88,9 +88,8 @@ class Walk:
         self.stack = []
         operations = list(zip(rows, acquires, unknown, weights, strict=True))
         for at, (row, acquire, open_, weight) in enumerate(operations):
-            after = operations[at + 1 :]
-            if open_ and (acquire or after):
-                self._unknown(row, weight, after, acquire=acquire)
+            if open_ and (acquire or at + 1 < len(operations)):
+                self._unknown(row, weight, operations[at + 1 :], acquire=acquire)
                 return
             if acquire:
                 if self.stack and not self._acquires_within(row):
