@@ -2,7 +2,7 @@
 
 `checker.deciders.locks.weighted_holds` decides locks without a search. Its answer is "unknown" for
 a session with several holds that were not released, a process that continues after an operation of
-unknown outcome, a process that acquires and releases several times at the same time, and a refused
+unknown outcome, a process that acquires or releases at the time of an expiry, and a refused
 try that overlaps a hold that may have been empty. Such histories are searched here, if they are
 short (`MOST_ROWS`) and the answer comes soon (`LONGEST_S`). Otherwise they stay unknown.
 
@@ -174,7 +174,7 @@ def settle_by_search(
     decision: Decision,
     budget: Budget,
 ) -> Decision:
-    """A decision, by search if it is unknown and the history is short.
+    """A decision, by search if it is unknown, or its witness too large, and the history is short.
 
     Args:
         table: the operations of one lock.
@@ -183,7 +183,8 @@ def settle_by_search(
         decision: the decision by the overlap of holds.
         budget: of the search.
     """
-    if decision.valid != "unknown" or len(table) > MOST_ROWS:
+    minimal = decision.witness is not None and decision.witness.minimal
+    if decision.valid is True or minimal or len(table) > MOST_ROWS:
         return decision
     return _LockSearch(table, lock, lock_rows, budget).decide() or decision
 

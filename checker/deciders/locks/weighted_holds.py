@@ -8,7 +8,9 @@ hold (or no longer holds, because its session expired). The steps:
    by a process that holds nothing is a violation.
 2. The overlap of cores must never exceed the capacity, and for each hold with an empty core there
    must be a time with room (`checker.deciders.locks.hold_loads`, with the proof).
-3. Two holds of one session that were not released were both held when the later one was acquired,
+3. Where a process acquires at the very time at which it then releases something else, it has both
+   for a moment (`checker.deciders.locks.tied_turns`, with the proof).
+4. Two holds of one session that were not released were both held when the later one was acquired,
    for the session lived then.
 
 Expiry has no other effect: let each session expire right after the last call that shows that it
@@ -37,9 +39,15 @@ from rumpus.checker.deciders.locks.exclusion_witness import Conflict, Lock, expl
 from rumpus.checker.deciders.locks.hold_loads import Loads, Pulses
 from rumpus.checker.deciders.locks.holds_table import IGNORED, HoldsTable, LockRows, extract_holds
 from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH, settle_by_search
+from rumpus.checker.deciders.locks.process_walk import Nesting
+from rumpus.checker.deciders.locks.tied_turns import (
+    ends_by_release,
+    refusal,
+    turns,
+)
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.values import Flags
-from rumpus.checker.deciders.wording import who
+from rumpus.checker.deciders.wording import at, who
 
 OVERLAP = Algorithm(
     name="overlap of holds",
@@ -106,6 +114,15 @@ def decide_holds(
     if conflict is not None:
         return explain(table, lock, lock_rows, holds, conflict)
     doubts = [*holds.doubts, *_crowded_sessions(table, holds), *_touching(table, holds)]
+    if lock.nesting in (Nesting.COUNTED, Nesting.WHOLE):
+        for turn in turns(table, holds):
+            if not turn.is_possible(lock.capacity):
+                return refusal(table, lock_rows, holds, turn)
+            if not turn.settled:
+                doubts.append(
+                    f"at {at(table, turn.time)} a process acquires and releases at once while "
+                    "others hold what may be over"
+                )
     return undecided(*doubts) if doubts else accepted()
 
 
@@ -145,8 +162,8 @@ def _shared(holds: HoldsTable, which: Flags) -> dict[int, list[int]]:
     """Of some holds those that share a session with another of them, by session."""
     found: dict[int, list[int]] = defaultdict(list)
     expiring = np.flatnonzero((holds.session >= 0) & which)
-    for at, session in zip(expiring.tolist(), holds.session[expiring].tolist(), strict=True):
-        found[session].append(at)
+    for hold, session in zip(expiring.tolist(), holds.session[expiring].tolist(), strict=True):
+        found[session].append(hold)
     return {session: places for session, places in found.items() if len(places) > 1}
 
 
@@ -155,14 +172,14 @@ def _unreleased_together(lock: Lock, holds: HoldsTable) -> list[int]:
     if holds.doubts:
         return []
     for places in _shared(holds, ~holds.released).values():
-        kept = [at for at in places if holds.release[at] < 0]
-        weight = [int(holds.weight[at]) for at in kept]
+        kept = [hold for hold in places if holds.release[hold] < 0]
+        weight = [int(holds.weight[hold]) for hold in kept]
         if sum(weight) > lock.capacity:
-            for at, own in list(zip(kept, weight, strict=True)):
+            for hold, own in list(zip(kept, weight, strict=True)):
                 if sum(weight) - own > lock.capacity:
-                    kept.remove(at)
+                    kept.remove(hold)
                     weight.remove(own)
-            return [int(holds.acquire[at]) for at in kept]
+            return [int(holds.acquire[hold]) for hold in kept]
     return []
 
 
@@ -185,8 +202,9 @@ def _crowded_sessions(table: OperationTable, holds: HoldsTable) -> list[str]:
 
 
 def _touching(table: OperationTable, holds: HoldsTable) -> list[str]:
-    """Doubts: processes with several holds, one with an empty core at the edge of another."""
+    """Doubts: processes with several holds, one that may have expired at the edge of another."""
     empty = holds.start >= holds.end
+    empty &= (holds.start > holds.end) | ~ends_by_release(table, holds)
     if not empty.any():
         return []
     # What was released in parts makes several holds as well.
@@ -195,9 +213,9 @@ def _touching(table: OperationTable, holds: HoldsTable) -> list[str]:
     own = np.isin(table.process[holds.acquire], [*holds.nesting, *split])
     short = np.flatnonzero(own & empty)
     found: list[str] = []
-    for at in short.tolist():
-        row = int(holds.acquire[at])
-        low, high = holds.earliest[at], holds.start[at]
+    for hold in short.tolist():
+        row = int(holds.acquire[hold])
+        low, high = holds.earliest[hold], holds.start[hold]
         near = own & (table.process[holds.acquire] == table.process[row])
         near &= (holds.earliest <= high) & (np.maximum(holds.end, holds.start) >= low)
         near &= ~((holds.start < low) & (holds.end > high))

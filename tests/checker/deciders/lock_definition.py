@@ -34,7 +34,7 @@ def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset
         """Whether it helps if a forgotten row happens; leaving others out saves time."""
         own = np.flatnonzero((table.process == table.process[row]) & (table.outcome != FAIL))
         if kind == "acquire" and not tried:
-            return any(at > row and at not in forgotten and releases(at) for at in own)
+            return any(at > row and releases(at) for at in own)
         return kind != "other" and (tried or any(at < row and not releases(at) for at in own))
 
     def releases(at):
