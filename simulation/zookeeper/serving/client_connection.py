@@ -520,7 +520,7 @@ class ClientConnection:
         if request.cxid > 0:
             self.outstanding -= 1
         if self.server.settings.most_owed is not None:
-            self._note_owed(len(body))
+            self._note_owed(_REPLY.size + len(body))
             self._expect(-_LARGE.get(request.type, 1))
         elif request.cxid <= 0:
             return

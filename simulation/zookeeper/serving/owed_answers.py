@@ -54,12 +54,12 @@ class Debtor(Protocol):
 
 
 class _Seen:
-    """How many bytes a client had not taken at the last look, and since when it has taken none."""
+    """How many bytes a client had taken at the last look, and since when it has taken none."""
 
-    __slots__ = ("since", "untaken")
+    __slots__ = ("since", "taken")
 
-    def __init__(self, untaken: int, since: int) -> None:
-        self.untaken = untaken
+    def __init__(self, taken: int, since: int) -> None:
+        self.taken = taken
         self.since = since
 
 
@@ -90,7 +90,8 @@ class OwedAnswers:
         """So many bytes have been sent, and the client may not have read them."""
         self._bytes += size
         if connection not in self._owed:
-            self._owed[connection] = _Seen(connection.transport.untaken(), self._now)
+            taken = connection.written - connection.transport.untaken()
+            self._owed[connection] = _Seen(taken, self._now)
         if not self._looking:
             self._looking = True
             self._later(LOOKED_AT, self._look)
@@ -140,9 +141,10 @@ class OwedAnswers:
             if not untaken:
                 del self._owed[connection]
                 continue
-            if untaken < seen.untaken:
+            taken = connection.written - untaken
+            if taken > seen.taken:
                 seen.since = self._now
-            seen.untaken = untaken
+            seen.taken = taken
             self._bytes += connection.transport.kept()
 
     def _admit(self) -> None:

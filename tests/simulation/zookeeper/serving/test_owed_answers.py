@@ -111,6 +111,18 @@ def test_who_reads_nothing_while_others_wait_is_reset(caplog):
     )
 
 
+def test_who_is_sent_as_much_as_it_reads_is_not_reset():
+    world = World()
+    busy, waiting = world.client(1), world.client(2)
+    busy.send(MOST - LITTLE)
+    waiting.ask(1)
+    for _ in range(3 * STALLED // SECOND):
+        busy.left -= 9
+        busy.send(9)
+        world.wait(SECOND)
+    assert not busy.reset
+
+
 def test_clients_that_are_closed_already_are_reset_too():
     world = World()
     deaf, waiting = world.client(1), world.client(2)
