@@ -561,7 +561,8 @@ class ClientConnection:
             self.server.owed.left(self)
 
     def _send(self, data: bytes) -> None:
-        self._send_events()
+        if self._events:
+            self._send_events()
         self.server.statistics.sent += 1
         self.statistics.sent += 1
         self.transport.write(data)
