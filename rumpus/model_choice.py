@@ -12,7 +12,7 @@ from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.linearizability.own_model import entry_of
 from rumpus.checker.models.model import Model
 from rumpus.checker.nearest_name import meant
-from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.project_names import names_here
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import NotFound, is_reference, referred
 
@@ -36,8 +36,7 @@ def chosen_model(name: str) -> ModelEntry:
             f"--model: there is no model {name!r}; "
             + meant(name, there, more="; or package.module:Class for one of your own")
         )
-    find_in_working_directory()
-    names.find_modules()
+    names.find_modules([reference])
     try:
         found = referred(reference)
     except NotFound as error:

@@ -11,9 +11,11 @@ Commands that judge a history read the names too, so what only runs need is impo
 
 import contextlib
 import functools
+import importlib.util
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -141,7 +143,6 @@ class Names:
 
         name = given["workload"]
         workload = self.workload(name)
-        self.find_modules()
         packages = {
             key: value
             for key in ("private", "shared")
@@ -165,7 +166,9 @@ class Names:
             kinds, more = self.kinds(settings.nemesis)
             settings = replace(settings, nemesis=kinds)
             faults = [*faults, *(each for each in more if each not in faults)]
-        return replace(settings, fault=faults) if faults else settings
+        settings = replace(settings, fault=faults) if faults else settings
+        self.find_modules(references_of(settings))
+        return settings
 
     def defaults(
         self, given: Mapping[str, Any], *workload: str, ensemble: str | None = None
@@ -199,23 +202,56 @@ class Names:
                 aside.add(option.name)
         return {name: value for name, value in defaults.items() if name not in aside}
 
-    def find_modules(self) -> None:
-        """Let the project's modules be imported, after all that are installed."""
-        if self.settings.file is not None:
-            place = str(self.settings.file.parent)
-            if place not in sys.path:
+    @property
+    def places(self) -> Sequence[str]:
+        """Where modules lie that are not installed: of the project, and of the working directory.
+
+        Not those in a run's directory: no module of anybody's project lies there.
+        """
+        found = [] if self.settings.file is None else [str(self.settings.file.parent)]
+        with contextlib.suppress(OSError):  # the working directory may have been removed
+            here = Path.cwd()
+            if str(here) not in found and run_around(here) is None:
+                found.append(str(here))
+        return found
+
+    def find_modules(self, references: Iterable[str] | None = None) -> None:
+        """Let the modules of references be imported, after all that are installed.
+
+        Only a place in which one of them lies is looked at from then on: libraries import what is
+        there by chance (``try: import puresasl``), and a stranger's directory may have anything.
+
+        Args:
+            references: what is to be imported; None: all that has a name here.
+        """
+        every = references if references is not None else [each.reference for each in self.named]
+        for module in dict.fromkeys(each.partition(":")[0] for each in every if is_reference(each)):
+            _, place = found_module(module.partition(".")[0], self.places)
+            if place is not None and place not in sys.path:
                 sys.path.append(place)
 
 
-def find_in_working_directory() -> None:
-    """Let modules of the working directory be imported, after all that are installed.
+def references_of(settings: "RunSettings") -> list[str]:
+    """What a run imports by reference."""
+    named = [settings.workload, settings.recipe or "", *settings.fault, *(settings.nemesis or ())]
+    return [each for each in dict.fromkeys(named) if is_reference(each)]
 
-    Not those in a run's directory: no module of anybody's project lies there.
+
+def found_module(module: str, places: Sequence[str]) -> tuple[ModuleSpec | None, str | None]:
+    """What importing a top-level module would load, and from which of these places.
+
+    Nothing is imported. The place is None if the module is installed, or nowhere.
     """
-    with contextlib.suppress(OSError):  # the working directory may have been removed
-        here = Path.cwd()
-        if str(here) not in sys.path and run_around(here) is None:
-            sys.path.append(str(here))
+    try:
+        installed = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None, None
+    if installed is not None:
+        return installed, None
+    for place in places:
+        if (found := PathFinder.find_spec(module, [place])) is not None:
+            return found, place
+    return None, None
 
 
 def names_here() -> Names:

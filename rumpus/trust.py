@@ -12,17 +12,15 @@ Such code is trusted
 A directory with a kazoo, a change of kazoo, and an image of servers, are code as well.
 """
 
-import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rumpus.project_names import Names, find_in_working_directory, names_here
+from rumpus.project_names import Names, found_module, names_here, references_of
 from rumpus.results.store_error import StoreError
 from rumpus.runs.mended_library import changes_of
 from rumpus.usage_error import UsageError
 from rumpus.user_state import keep_state, read_state, state_file
-from rumpus.workloads.own.references import is_reference
 
 if TYPE_CHECKING:
     from rumpus.runs.run_settings import RunSettings
@@ -46,12 +44,12 @@ class Code(NamedTuple):
 
 def code_of(settings: "RunSettings") -> Iterator[Code]:
     """The code that a run of these settings imports or starts, but for that of rumpus and kazoo."""
-    named = [("workload", settings.workload), ("recipe", settings.recipe or "")]
-    named += [("fault", each) for each in (*settings.fault, *(settings.nemesis or ()))]
-    for option, name in dict.fromkeys(named):
+    places = names_here().places
+    options = {settings.workload: "workload", settings.recipe: "recipe"}
+    for name in references_of(settings):
         module = name.partition(":")[0].partition(".")[0]
-        if is_reference(name) and module not in _OURS and (place := _place_of(module)):
-            yield Code(option, name, place)
+        if module not in _OURS and (place := _code_in(module, places)):
+            yield Code(options.get(name, "fault"), name, place)
     if settings.kazoo is not None:
         base, changes = changes_of(settings.kazoo)
         for each in (base, *changes):
@@ -62,7 +60,7 @@ def code_of(settings: "RunSettings") -> Iterator[Code]:
 
 
 def untrusted(source: Path, settings: "RunSettings") -> list[Code]:
-    """What only a file names, and nobody has trusted; its modules may be found from now on.
+    """What only a file names, and nobody has trusted; if nothing is left, it can be imported now.
 
     Args:
         source: the case, or the run's directory.
@@ -72,14 +70,15 @@ def untrusted(source: Path, settings: "RunSettings") -> list[Code]:
         UsageError: the file that keeps the trusted places is malformed.
     """
     names = names_here()
-    names.find_modules()
-    find_in_working_directory()
     known = trusted_places()
-    return [
+    strange = [
         each
         for each in code_of(settings)
         if each.place not in known and not _named_by(names, source, each.name)
     ]
+    if not strange:
+        names.find_modules(references_of(settings))
+    return strange
 
 
 def refuse_untrusted(source: Path, settings: "RunSettings", *, trust: bool = False) -> None:
@@ -99,6 +98,7 @@ def refuse_untrusted(source: Path, settings: "RunSettings", *, trust: bool = Fal
         return
     if trust:
         keep_state(places_file(), [*trusted_places(), *(e.place for e in strange)][-_MOST:])
+        names_here().find_modules(references_of(settings))
         return
     told = "; ".join(f"{each.option} {each.name}, from {each.place}" for each in strange)
     raise UsageError(
@@ -151,12 +151,14 @@ def _named_by(names: Names, source: Path, name: str) -> bool:
     return any(each.source == file.name and each.reference == name for each in names.named)
 
 
-def _place_of(module: str) -> str | None:
-    """Where a top-level module would be imported from; None if there is none, so nothing is."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
+def _code_in(module: str, places: Sequence[str]) -> str | None:
+    """Where a top-level module would be imported from; None if there is none, so nothing is.
+
+    Args:
+        module: its name.
+        places: where modules lie that are not installed.
+    """
+    spec, _ = found_module(module, places)
     if spec is None:
         return None
     if spec.submodule_search_locations:

@@ -19,7 +19,6 @@ from rumpus.campaigns.case import Case, load_case
 from rumpus.campaigns.replaying import ENDING, replay_task
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.checker.check import all_kinds
-from rumpus.project_names import find_in_working_directory
 from rumpus.runs.judged_run import judged_run
 from rumpus.runs.recorded_settings import settings_of_words
 
@@ -115,7 +114,6 @@ def example_of(kind: str, command: str) -> Example:
         UsageError: what the command names does not exist.
         WorkerCrash: a client's process failed by itself.
     """
-    find_in_working_directory()
     task = task_of(command)
     with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
         _, timeline, verdict = judged.judgement

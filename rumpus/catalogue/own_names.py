@@ -6,7 +6,7 @@ from typing import Any
 from rumpus.model_choice import model_class
 from rumpus.nemesis.entry import PlanError
 from rumpus.nemesis.registry import register
-from rumpus.project_names import Named, Names, find_in_working_directory, load
+from rumpus.project_names import Named, Names, load
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.references import NotFound
@@ -15,7 +15,6 @@ from rumpus.workloads.registry import find_workload
 
 def own_names(names: Names) -> list[dict[str, Any]]:
     """What the project and libraries name. One that cannot be used has a ``problem``."""
-    find_in_working_directory()
     names.find_modules()
     found = []
     for each in names.named:

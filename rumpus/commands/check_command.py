@@ -50,7 +50,6 @@ def check_command(arguments: argparse.Namespace) -> int:
     _refuse_strangers(run, arguments.format)
     with collector_at_rest():
         names = names_here()
-        names.find_modules()
         own = None if arguments.workload is None else names.workload(arguments.workload)
         record, timeline, verdict = judge_history(run, own, arguments.recipe)
         results = results_document(run.history, record, timeline, verdict)
@@ -152,7 +151,6 @@ def _own_workload(run: RunDirectory, arguments: argparse.Namespace) -> Workload 
     """
     said = run.read_record().workload
     names = names_here()
-    names.find_modules()
     named = None if arguments.workload is None else names.workload(arguments.workload)
     if arguments.recipe is not None or named not in (None, said) or named in WORKLOADS:
         option = "recipe" if arguments.recipe is not None else "workload"

@@ -26,7 +26,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.live_line import LiveLine
 from rumpus.nemesis.plan import FaultPlan, load_plan
 from rumpus.nemesis.swarm import ProfileName
-from rumpus.project_names import find_in_working_directory, names_here
+from rumpus.project_names import names_here
 from rumpus.runs.performing import find_fault
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
@@ -57,9 +57,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
         UsageError: something asked for does not exist or cannot be done.
         EnvironmentRefusal, StoreError: this host does not allow it, or the cluster has gone.
     """
-    find_in_working_directory()
     names = names_here()
-    names.find_modules()
     given = given_options(arguments)
     given["fixed"] = tuple(given)
     given = {"argv": (), "time_limit": LOAD_S, "ensemble": "auto", **given}

@@ -13,7 +13,7 @@ from rumpus.consoles import answers
 from rumpus.nights.night_file import USUAL_FILE
 from rumpus.nights.schedulers.found_recipes import FoundRecipe, found_recipes, night_file_for
 from rumpus.nights.schedulers.schedulers import files_for, next_steps
-from rumpus.project_names import Names, find_in_working_directory, names_here
+from rumpus.project_names import Names, names_here
 from rumpus.results.escapes import in_python, in_python_name, in_shell
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
@@ -50,10 +50,9 @@ def init_command(arguments: argparse.Namespace) -> int:
     if arguments.nightly is not None:
         return _schedule(arguments)
     path = arguments.path or _FIRST_TEST
-    find_in_working_directory()
     names = names_here()
-    names.find_modules()
     named = arguments.workload or "lock"
+    names.find_modules([names.workload(named), arguments.recipe or ""])
     workload = _workload(names, named)
     recipe = arguments.recipe or _example(workload, named)
     _check_recipe(names, workload, named, recipe)

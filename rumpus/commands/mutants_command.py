@@ -210,7 +210,7 @@ def _print_gaps(left_out: Sequence[ServerMutant], console: Console) -> None:
 
 
 def _found(names: Names, name: str) -> Workload:
-    names.find_modules()
+    names.find_modules([name])
     try:
         return find_workload(name)
     except NotFound as error:

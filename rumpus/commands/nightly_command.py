@@ -33,7 +33,7 @@ from rumpus.nights.performing import Order, perform_night
 from rumpus.nights.planning import NightPlan, make_plan, with_notes
 from rumpus.nights.records import NightRow
 from rumpus.nights.revision import revision
-from rumpus.project_names import Names, find_in_working_directory, names_here
+from rumpus.project_names import Names, names_here
 from rumpus.results.atomic_file import check_writable, link_atomically
 from rumpus.results.store_error import StoreError
 from rumpus.runs.shard import shard_of
@@ -57,7 +57,6 @@ def nightly_command(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print_document(schema())
         return 0
-    find_in_working_directory()
     names = names_here()
     names.find_modules()
     if arguments.dry_run:

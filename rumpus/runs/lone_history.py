@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rumpus.checker.history import History
-from rumpus.project_names import find_in_working_directory
+from rumpus.project_names import names_here
 from rumpus.recipes.promises import Promises
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from rumpus.results.record import RunRecord
@@ -104,7 +104,7 @@ def trusted_workload(name: str) -> Workload:
     Raises:
         UsageError: there is none.
     """
-    find_in_working_directory()
+    names_here().find_modules([name])
     try:
         return find_workload(name)
     except NotFound as error:

@@ -1,14 +1,18 @@
 """Nothing that only a file names is imported: nobody runs a stranger's code by its case."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from rumpus.command_line import main
 from rumpus.trust import places_file, trusted_places
 from tests.rumpus.campaigns.conftest import DEADLOCK
+from tests.sampling import sampled
 
 EVIL = """
 from pathlib import Path
@@ -151,3 +155,30 @@ def test_what_a_runs_directory_brings_along_is_not_imported(here, monkeypatch, c
     main(["check", "history.jsonl", "--model", "evil_lock:Lock"])
     assert not ran(here)
     assert "there is no module 'evil_lock': modules are looked for" in capsys.readouterr().err
+
+
+LOCK = "run lock --ensemble sim --time-limit 1 --nemesis none"
+
+
+@sampled("named", ["", NAMED], of=2, ids=["no project", "a project that names its own"])
+def test_what_a_library_imports_if_it_is_there_is_not_taken_from_a_strangers_tree(tmp_path, named):
+    """``kazoo`` tries ``import puresasl``, which is not installed here."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/it.case.json").write_text(DEADLOCK)
+    (tmp_path / "puresasl.py").write_text(EVIL + "\nraise ImportError('none')\n")
+    (tmp_path / "evil_lock.py").write_text(EVIL)
+    (tmp_path / "pyproject.toml").write_text(named)
+    source = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+    def rumpus(words):
+        command = [sys.executable, "-P", "-m", "rumpus.program", *words.split()]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=source, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, 1, 3), done.stderr
+
+    for words in ("replay cases/it.case.json", LOCK):
+        rumpus(words)
+        assert not ran(tmp_path)
+    rumpus(f"{LOCK} --recipe evil_lock:Lock")
+    assert ran(tmp_path), "what the command line names is imported"
