@@ -35,6 +35,7 @@ from benchmarks import (
     simulation,
     starting,
     stories,
+    trends,
 )
 from benchmarks.command_line import Scale, add_quick_option
 from rumpus.harness.docker.engine import connect
@@ -58,6 +59,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "causes": causes.measure,
     "stories": stories.measure,
     "nights": nights.measure,
+    "trends": trends.measure,
     "kazoo_calls": kazoo_calls.measure,
     "ensemble": ensemble.measure,
     "final_walk": final_walk.measure,

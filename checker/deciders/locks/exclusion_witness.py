@@ -379,7 +379,7 @@ class _Explanation:
             return places
         order = places[np.argsort(self.holds.end[places], kind="stable")].tolist()
         kept, _ = minimise(order, lambda some: load(np.array(some, np.int64)) > self.lock.capacity)
-        left = np.array(kept)
+        left = np.array(kept, np.int64)
         return left[np.lexsort((self.holds.acquire[left], self.holds.start[left]))]
 
     def _least_load(self, places: Ints, pulse: Pulse) -> int:

@@ -96,7 +96,9 @@ class Loads:
 
     def _only_by_the_whole(self) -> bool:
         """Whether only cores of the whole capacity could exclude others, and none does."""
-        whole = self._weight >= self.capacity
+        if bool((self._weight > self.capacity).any()):
+            return False
+        whole = self._weight == self.capacity
         if int(self._weight[~whole].sum()) > self.capacity:
             return False
         begun = np.searchsorted(self._start, self._ends[whole], side="left")

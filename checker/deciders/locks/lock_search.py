@@ -69,8 +69,9 @@ class ExpiringLock(Model):
     """``acquire``, ``release``, ``busy`` (a refused try), ``work`` and ``expire``.
 
     Arguments are tuples: of ``acquire`` and ``release`` the process's place, the row (or None if
-    it may take effect after later rows), how much, and the session; of ``busy`` the place, how
-    much and the session; of ``work`` and ``expire`` the session.
+    it may take effect after later rows), how much, and the session; of ``busy`` the place, the
+    last row before it and its own, how much and the session; of ``work`` and ``expire`` the
+    session.
 
     Args:
         processes: how many there are.
@@ -99,7 +100,9 @@ class ExpiringLock(Model):
         if f == "work":
             return state
         if f == "busy":
-            place, amount, _ = argument
+            place, last, row, amount, _ = argument
+            if not last <= state.done[place] <= row:
+                return ILLEGAL
             others = [s for p, s in enumerate(state.stacks) if p != place]
             outermost = self._lock.nesting is Nesting.OUTERMOST
             held = self._held(others if outermost else state.stacks)
@@ -244,6 +247,7 @@ class _LockSearch:
         """All that may take effect. What is forgotten (called at `MISSING`) may do so anytime."""
         sessions = table.field("session").tolist()
         alive: dict[Hashable, int] = {}
+        last = [-1] * len(self.places)
         for row in range(len(table)):
             outcome, call = int(table.outcome[row]), int(table.call[row])
             busy = row in self.tries
@@ -260,10 +264,11 @@ class _LockSearch:
                 alive[session] = max(alive.get(session, MISSING), call)
             if busy:
                 if not forgotten:
-                    yield SearchStep(
-                        row, "busy", (place, amount, session), None, call, returned, certain=True
-                    )
+                    asked = (place, last[place], row, amount, session)
+                    yield SearchStep(row, "busy", asked, None, call, returned, certain=True)
                 continue
+            if certain and not forgotten and (self.acquires[row] or self.releases[row]):
+                last[place] = row
             late = outcome == INFO and not forgotten
             if self.acquires[row]:
                 if not certain and session is None and self.sessions:

@@ -17,6 +17,7 @@ unknown.
 **Cost**: O(n log n).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -36,18 +37,92 @@ from rumpus.checker.deciders.wording import at, between, who
 
 
 class _Spans(NamedTuple):
-    """Holds in order: when each began and ended, at the earliest and at the latest."""
+    """Holds in order: when each began and ended, at the earliest and at the latest.
+
+    ``acquire`` and ``release`` are the rows that did it; -1 without a release.
+    """
 
     called: Ints
     begun: Ints
     over: Ints
     returned: Ints
+    acquire: Ints
+    release: Ints
 
     def take(self, which: Ints | Flags) -> "_Spans":
         return _Spans(*(column[which] for column in self))
 
+    def widest(self) -> "_Spans":
+        """With the earliest begin and the latest end as the only ones."""
+        return self._replace(begun=self.called, over=self.returned)
+
     def join(self, other: "_Spans") -> "_Spans":
         return _Spans(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+class _Asked(NamedTuple):
+    """The refused tries, in order, and what their own processes did before and after.
+
+    A try overlaps a hold that begins or ends at the very time of its own end or begin, unless that
+    is one of its own process, whose order is known.
+
+    Attributes:
+        call: when each was called.
+        returned: when it was refused.
+        acquire: the next row of its process that acquires; -1 if there is none.
+        release: the last row of its process before that releases; -1 if there is none.
+    """
+
+    call: Ints
+    returned: Ints
+    acquire: Ints
+    release: Ints
+
+    def apart(self, free_from: Ints, free_until: Ints, sure: _Spans, gap: Ints) -> Flags:
+        """Mask of the tries within their gap: after a hold and before the next one, in order."""
+        nobody = np.full(1, -2)
+        after = np.concatenate((sure.acquire, nobody))[gap] == self.acquire
+        before = np.concatenate((nobody, sure.release))[gap] == self.release
+        begins = (free_from < self.call) | (before & (free_from == self.call))
+        apart: Flags = begins & (
+            (self.returned < free_until) | (after & (free_until == self.returned))
+        )
+        return apart
+
+    def near(self, spans: _Spans) -> Flags:
+        """Mask of the tries that overlap a hold from its begin to its end."""
+        begun = np.searchsorted(np.sort(spans.begun), self.returned, side="right")
+        over = np.searchsorted(np.sort(spans.over), self.call, side="left")
+        begins = dict(zip(spans.acquire.tolist(), spans.begun.tolist(), strict=True))
+        ends = dict(zip(spans.release.tolist(), spans.over.tolist(), strict=True))
+        own = [
+            (begins.get(acquire) == returned) + (release >= 0 and ends.get(release) == call)
+            for call, returned, acquire, release in zip(
+                *(column.tolist() for column in self), strict=True
+            )
+        ]
+        near: Flags = begun - over > np.array(own)
+        return near
+
+
+def _asked(table: OperationTable, lock_rows: LockRows) -> _Asked:
+    tries = lock_rows.refused_tries
+    acquire, release = np.full(len(tries), -1), np.full(len(tries), -1)
+    place = {row: number for number, row in enumerate(tries.tolist())}
+    waiting: dict[int, list[int]] = defaultdict(list)
+    last: dict[int, int] = {}
+    changes = lock_rows.acquires | lock_rows.releases
+    changes[tries] = True
+    for row in np.flatnonzero(changes).tolist():
+        process = int(table.process[row])
+        if row in place:
+            waiting[process].append(place[row])
+            release[place[row]] = last.get(process, -1)
+        elif lock_rows.releases[row]:
+            last[process] = row
+        else:
+            acquire[waiting.pop(process, [])] = row
+    return _Asked(table.call[tries], table.returned[tries], acquire, release)
 
 
 def decide_refused_tries(
@@ -68,15 +143,19 @@ def decide_refused_tries(
     latest = np.minimum(sure.returned, np.concatenate((sure.begun[1:], [NEVER])))
     free_from = np.concatenate(([MISSING], latest))
     free_until = np.concatenate((earliest, [NEVER]))
-    call, returned = table.call[tries], table.returned[tries]
-    gap = np.minimum(np.searchsorted(free_until, returned, side="right"), len(earliest))
-    alone = (free_from[gap] < call) & (returned < free_until[gap])
+    asked = _asked(table, lock_rows)
+    returned = asked.returned
+    gap = np.minimum(np.searchsorted(free_until, returned, side="left"), len(earliest))
+    alone = asked.apart(free_from[gap], free_until[gap], sure, gap)
+    past = ~alone & (gap < len(earliest)) & (returned >= free_until[gap])
+    gap[past] = np.minimum(np.searchsorted(free_until, returned[past], side="right"), len(earliest))
+    alone[past] = asked.apart(free_from[gap], free_until[gap], sure, gap)[past]
     uncertain = bool(holds.doubts) or len(floating.called) > 0
     if not alone.any() and not uncertain:
         return None
-    lonely = np.flatnonzero(alone & ~_near(floating, call, returned))
+    lonely = np.flatnonzero(alone & ~asked.near(floating.widest()))
     if uncertain:
-        if bool(_near(sure._replace(called=sure.begun, returned=sure.over), call, returned).all()):
+        if bool(asked.near(sure).all()):
             # Each of them overlaps a core, wherever the other holds are placed.
             return None
         maybe = table.call[holds.maybe]
@@ -100,7 +179,9 @@ def decide_refused_tries(
 def _in_order(table: OperationTable, holds: HoldsTable) -> tuple[_Spans, _Spans]:
     """Holds with one possible place, in order; and those with several possible places."""
     until = np.where(holds.released, table.returned[holds.release], NEVER)
-    spans = _Spans(table.call[holds.acquire], holds.start, holds.end, until)
+    spans = _Spans(
+        table.call[holds.acquire], holds.start, holds.end, until, holds.acquire, holds.release
+    )
     core = holds.start < holds.end
     cores = spans.take(core)
     cores = cores.take(np.argsort(cores.begun, kind="stable"))
@@ -112,6 +193,8 @@ def _in_order(table: OperationTable, holds: HoldsTable) -> tuple[_Spans, _Spans]
             table.returned[cleaned],
             table.call[cleaned],
             table.returned[cleaned],
+            holds.cleanup_acquires,
+            cleaned,
         )
     )
     if not len(short.called):
@@ -144,16 +227,6 @@ def _between_cores(cores: _Spans, short: _Spans) -> _Spans:
     inside = (after < len(cores.called)) & (cores.begun[known] < high)
     high[inside] = cores.begun[known[inside]]
     return short._replace(over=low, begun=high)
-
-
-def _near(spans: _Spans, call: Ints, returned: Ints) -> Flags:
-    """Mask of the tries that overlap a hold from its acquire's call to its release's return."""
-    by_call = np.sort(spans.called)
-    by_end = np.sort(spans.returned)
-    begun = np.searchsorted(by_call, returned, side="right")
-    over = np.searchsorted(by_end, call, side="left")
-    near: Flags = begun > over
-    return near
 
 
 def _unserved(
@@ -237,6 +310,7 @@ def _refuse(
         early = acts[table.call[acts] < low]
         early = early[(table.returned[early] < low) | (table.outcome[early] != OK)]
         late = acts[(table.call[acts] > high) & acquires[acts]]
+        late = late[table.process[late] != table.process[row]]  # its own come after it
         # Of equal processes the last one in order stays.
         last = dict(zip(table.process[early].tolist(), early.tolist(), strict=True))
         late = late[::-1]

@@ -67,7 +67,7 @@ def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset
         operation = (
             kind,
             place,
-            row if kind in ("acquire", "release") else None,
+            row if kind in ("acquire", "release") or (busy and known) else None,
             weight(row),
             session,
             late,

@@ -311,6 +311,15 @@ def test_each_key_is_a_lock_of_its_own():
     assert decision.witness.description.startswith("key 'b': ")
 
 
+@pytest.mark.parametrize("called", [3, 4])
+def test_a_refused_try_is_in_the_order_of_its_process(called):
+    tried = (0, "try_acquire", 2, 3, {"outcome": FAIL, "refused": True})
+    assert decide(MUTEX, history(tried, (0, "acquire", called, 6))).valid is False
+    assert decide(MUTEX, history(tried, (1, "acquire", 3, 6))).valid is True
+    held = [(0, "acquire", 0, 1), (0, "release", 1, 2)]
+    assert decide(MUTEX, history(*held, tried)).valid is False
+
+
 def test_a_process_has_one_operation_open_at_a_time():
     with pytest.raises(WrongOperations, match=r"process 0 calls release .* still open"):
         decide(MUTEX, history((0, "acquire", 0, 5), (0, "release", 3, 8)))

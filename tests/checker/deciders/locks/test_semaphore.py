@@ -98,6 +98,16 @@ def test_more_permits_than_there_are():
     assert decide(SEMAPHORE, table, 4).valid is True
 
 
+@pytest.mark.parametrize("returned", [2, 3])
+def test_more_than_all_permits_are_too_many_beside_whatever_else_there_was(returned):
+    alone = [(1, "acquire", 5, 6, 1000)]
+    assert decide(SEMAPHORE, history(*alone), 5).valid is False
+    before = [(0, "acquire", 1, 2, 1), (0, "release", returned, 4, 1)]
+    assert decide(SEMAPHORE, history(*before, *alone), 5).valid is False
+    itself = [(0, "acquire", 1, 2, 2), (0, "release", 2, 4, 2)]
+    assert decide(SEMAPHORE, history(*itself), 1).valid is False
+
+
 def test_part_of_what_is_held_can_be_released():
     rows = [(0, "acquire", 0, 1, 3), (0, "release", 2, 3, 2), (1, "acquire", 3, 4, 2)]
     assert decide(SEMAPHORE, history(*rows), 3).valid is True
