@@ -4,7 +4,7 @@ The parts of a night that several machines share become one by joining their doc
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -158,31 +158,17 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         Short and systematic runs count only if they are valid or violations: in most of them too
         little happens to decide more.
         """
-        found: dict[str, Counter[str]] = {}
-        for run in self.trials:
-            outcome: str = run.outcome or "none"
-            if run.kind in ("short", "systematic") and outcome in ("inconclusive", "unknown"):
-                outcome = "short"
-            found.setdefault(run.subject, Counter())[outcome] += 1
-        return found
+        return outcomes_of((run.subject, run.kind, run.outcome or "none", 1) for run in self.trials)
 
     @property
     def unexercised(self) -> Sequence[str]:
         """Subjects of which no run was valid or a violation: too little happened in them."""
-        return [
-            key
-            for key, counts in self.outcomes.items()
-            if counts["inconclusive"] and not counts["valid"] + counts["violation"]
-        ]
+        return [key for key, counts in self.outcomes.items() if is_unexercised(counts)]
 
     @property
     def undecided(self) -> Sequence[str]:
         """Subjects most of whose runs could not be decided, and cases."""
-        of_runs = [
-            key
-            for key, counts in self.outcomes.items()
-            if counts["unknown"] > counts["valid"] + counts["violation"]
-        ]
+        of_runs = [key for key, counts in self.outcomes.items() if is_undecided(counts)]
         return [*of_runs, *(each.name for each in self.of_state("undecided"))]
 
     @property
@@ -243,6 +229,39 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             "blind": len(self.blind),
             "troubles": len(self.night.troubles),
         }
+
+
+def outcomes_of(runs: Iterable[tuple[str, str, str, int]]) -> dict[str, Counter[str]]:
+    """Subject -> outcome -> number of runs, as ``NightDocument.outcomes`` says.
+
+    Args:
+        runs: subject, kind of run, outcome, and how many there were of these.
+    """
+    found: dict[str, Counter[str]] = {}
+    for subject, kind, outcome, number in runs:
+        short = kind in ("short", "systematic") and outcome in ("inconclusive", "unknown")
+        found.setdefault(subject, Counter())["short" if short else outcome] += number
+    return found
+
+
+def is_unexercised(counts: Mapping[str, int]) -> bool:
+    """Whether no run of a subject was valid or a violation, but some were inconclusive."""
+    judged = counts.get("valid", 0) + counts.get("violation", 0)
+    return bool(counts.get("inconclusive")) and not judged
+
+
+def is_undecided(counts: Mapping[str, int]) -> bool:
+    """Whether most runs of a subject could not be decided."""
+    return counts.get("unknown", 0) > counts.get("valid", 0) + counts.get("violation", 0)
+
+
+def without_runs(document: NightDocument) -> NightDocument:
+    """What the store keeps beside the runs and the failures' cases, which it has already."""
+    failures = [
+        msgspec.structs.replace(each, failure=msgspec.structs.replace(each.failure, case=None))
+        for each in document.failures
+    ]
+    return msgspec.structs.replace(document, runs=(), failures=tuple(failures))
 
 
 def to_json(document: NightDocument) -> bytes:

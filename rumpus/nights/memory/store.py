@@ -23,6 +23,7 @@ from rumpus.nights.memory.store_changes import (
 from rumpus.nights.memory.store_file import NO_NIGHTS, StoreFile, damaged
 from rumpus.nights.memory.store_history import (
     canary_past,
+    faults,
     sightings,
     subjects_last,
     tallies,
@@ -131,6 +132,20 @@ class Store:
                 [*values, number],
             )
 
+    def note_document(self, night: str, document: str) -> None:
+        """Note what came of a night, beside its runs.
+
+        Args:
+            night: its name.
+            document: `night.json` without the runs.
+
+        Raises:
+            UsageError: there is none of that name.
+        """
+        number = self._night_id(night)
+        with self._file.change() as connection:
+            connection.execute("UPDATE nights SET document = ? WHERE id = ?", [document, number])
+
     def new_name(self, day: str) -> str:
         """A name that no night has: the day, or the day with a number, from 2 on."""
         taken = {name for (name,) in self._file.rows("SELECT name FROM nights")}
@@ -226,6 +241,19 @@ class Store:
         if not found:
             raise UsageError(f"{name}: there is no such night; {_listed(every)}")
         return found[0]
+
+    def documents(self) -> dict[str, str]:
+        """By the name of a night, what came of it (`note_document`); of those that have noted it."""
+        rows = self._file.rows("SELECT name, document FROM nights WHERE document != ''")
+        return {str(name): str(document) for name, document in rows}
+
+    @_reading
+    def faults(self) -> dict[str, dict[str, int]]:
+        """By the name of a night: kind of fault -> valid runs that had it, of those that are kept.
+
+        A run is valid only if a fault of each kind that it was to have was verified in force.
+        """
+        return faults(self._file)
 
     def unfinished(self) -> NightRow | None:
         """The newest night that has not ended."""

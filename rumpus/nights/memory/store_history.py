@@ -149,6 +149,20 @@ def sightings(file: StoreFile, failure: str, roles: Sequence[str]) -> list[tuple
     return [(name, shown, performed) for name, shown, performed in rows]
 
 
+def faults(file: StoreFile) -> dict[str, dict[str, int]]:
+    """How many valid runs had which kinds of fault; see ``Store.faults``."""
+    rows = file.rows(
+        "SELECT nights.name, r.faults, COUNT(*) FROM runs r JOIN batches b ON b.id = r.batch_id "
+        "JOIN nights ON nights.id = b.night_id "
+        "WHERE b.role = 'run' AND r.outcome = 'valid' GROUP BY nights.id, r.faults"
+    )
+    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for night, text, runs in rows:
+        for kind in set(from_json(text, list[str])):
+            found[night][kind] += runs
+    return {night: dict(sorted(kinds.items())) for night, kinds in found.items()}
+
+
 def canary_past(file: StoreFile) -> dict[str, tuple[int, int]]:
     """By the name of a canary, how many of its runs were violations, and how many performed."""
     rows = file.rows(

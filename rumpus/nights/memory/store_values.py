@@ -38,6 +38,7 @@ def _is_real(column: str, least: str, most: str) -> str:
 _COUNTS: Final = f"counts are whole numbers from 0 to {MOST_RUNS:,}"
 
 _SOUND: Final[Mapping[str, tuple[Sequence[str], str]]] = {
+    "nights": ([_is_text("document")], "documents are text"),
     "subjects": ([_is_text("key"), _is_text("thing")], "keys are text"),
     "sources": ([_is_text("source")], "digests are text"),
     "batches": (
