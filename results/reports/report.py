@@ -4,11 +4,8 @@ All is there without its script, which moves pictures and searches records. The 
 security policy names the script and the styles by their hashes, so that no other can run.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -24,6 +21,7 @@ from rumpus.results.pictures.lanes import lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
 from rumpus.results.pictures.likelihood_curve import draw_likelihood, title_of
 from rumpus.results.record import RunRecord
+from rumpus.results.reports.assets import asset, hashed
 from rumpus.results.reports.drawing import Drawing
 from rumpus.results.reports.fault_rows import MANY, fault_groups
 from rumpus.results.reports.findings import cited_records, finding_groups
@@ -68,6 +66,7 @@ def render_report(
     cited = cited_records(history, verdict)
     screen = first_screen(timeline, verdict, results, cited, drawing)
     groups = finding_groups(history, verdict, cited, drawing)
+    style, script = asset("colours.css", "report.css"), asset("report.js")
     page = _template().render(
         record=record,
         results=results,
@@ -95,23 +94,11 @@ def render_report(
         measures=measure_lines(results.measures),
         versions=version_line(results.versions),
         drawing=drawing,
-        style=_asset("report.css"),
-        script=_asset("report.js"),
-        hashed={name: _hash(_asset(name)) for name in ("report.css", "report.js")},
+        style=style,
+        script=script,
+        hashed={"style": hashed(style), "script": hashed(script)},
     )
     return escaped_lines(page)
-
-
-@cache
-def _asset(name: str) -> Markup:
-    """A file of ours that the page contains as it is."""
-    text = (files("rumpus.results.reports") / name).read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704 - our own file, not a run's
-
-
-def _hash(text: str) -> str:
-    """A text's hash, as a content security policy names it."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 @cache

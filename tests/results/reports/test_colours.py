@@ -9,7 +9,7 @@ from coloraide import Color
 
 from rumpus.results import reports
 
-STYLE = (Path(reports.__path__[0]) / "report.css").read_text(encoding="utf-8")
+STYLE = (Path(reports.__path__[0]) / "colours.css").read_text(encoding="utf-8")
 LIGHT, DARK = STYLE.split("prefers-color-scheme: dark", 1)
 
 APART = 12.0
