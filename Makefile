@@ -96,11 +96,12 @@ bench: setup
 docs: $(VENV)/ready
 	$(BIN)/python -m sphinx -W --keep-going -n -q -E -a -b html -d build/site-trees docs build/site
 
-# The pictures of reports in the README and on the site; needs chromium or chrome. Look at them before
+# The pictures of reports and of nights in the README and on the site; needs chromium or chrome. Look at them before
 # a commit.
 report-picture: $(VENV)/ready
 	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
 	$(BIN)/python -m docs.generators.case_picture docs/images/finding-16.png
+	$(BIN)/python -m docs.generators.nights_pictures docs/images
 
 # What an index takes, in dist/, with a bill of materials. DIST_FLAGS="--home https://..." says where the repository can be read.
 dist: $(VENV)/ready

@@ -341,6 +341,11 @@ def _conformance(parser: argparse.ArgumentParser) -> None:
 
 
 def _nights(parser: argparse.ArgumentParser) -> None:
+    words = (
+        "write pages about them into this directory, of which DIR/index.html is the first; those "
+        "that are there and have not changed stay as they are"
+    )
+    parser.add_argument("--html", type=Path, metavar="DIR", help=words)
     _add_store(parser)
     add_json(parser)
 

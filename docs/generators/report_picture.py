@@ -23,8 +23,16 @@ WIDTH, HEIGHT = 1280, 800
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def take(report: Path, picture: Path) -> None:
-    """Take a picture of the top of a report.
+def take(
+    page: Path, picture: Path, *, size: tuple[int, int] = (WIDTH, HEIGHT), dark: bool = False
+) -> None:
+    """Take a picture of the top of a page.
+
+    Args:
+        page: its file.
+        picture: the file to write.
+        size: width and height in pixels.
+        dark: whether the reader likes dark pages.
 
     Raises:
         SystemExit: there is no browser, or it failed.
@@ -39,9 +47,10 @@ def take(report: Path, picture: Path) -> None:
         "--no-sandbox",
         "--hide-scrollbars",
         "--force-device-scale-factor=1",
-        f"--window-size={WIDTH},{HEIGHT}",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        f"--window-size={size[0]},{size[1]}",
         f"--screenshot={picture.resolve()}",
-        report.resolve().as_uri(),
+        page.resolve().as_uri(),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     if done.returncode or not picture.exists():

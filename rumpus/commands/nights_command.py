@@ -1,6 +1,7 @@
 """``rumpus nights``: the nights that the store remembers, one a line."""
 
 import argparse
+import importlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.consoles import answers, print_document
+from rumpus.consoles import answers, print_document, shown
 from rumpus.nights.comparing.trends import Trend, trends
 from rumpus.nights.memory.change_points import LONGEST
 from rumpus.nights.memory.store import Store
@@ -19,12 +20,14 @@ from rumpus.results.escapes import escaped
 
 
 def nights_command(arguments: argparse.Namespace) -> int:
-    """Print the nights, newest first; the exit code.
+    """Print the nights, newest first, or write pages about them; the exit code.
 
     Raises:
         UsageError: there is no store.
-        UnreadableRun, StoreError: it cannot be read.
+        UnreadableRun, StoreError: it cannot be read, or a page cannot be written.
     """
+    if arguments.html is not None:
+        return _write_pages(arguments)
     with Store.opened(arguments.store) as store:
         nights, tallies = store.nights(), store.rates(figures=False)
         # A branch may differ from others for good.
@@ -36,6 +39,20 @@ def nights_command(arguments: argparse.Namespace) -> int:
     else:
         _print(rows, answers())
         _print_trends(standing, answers())
+    return 0
+
+
+def _write_pages(arguments: argparse.Namespace) -> int:
+    # It is slow to import, and needed for this only.
+    writing = importlib.import_module("rumpus.nights.pages.writing")
+    with Store.opened(arguments.store) as store:
+        files, written = writing.write_pages(store, arguments.html)
+    first = arguments.html / "index.html"
+    if arguments.json:
+        print_document({"page": str(first), "files": files, "written": written})
+    else:
+        words = f"{shown(first)}: {files} files, {written} of them written now"
+        answers().print(Text(words), soft_wrap=True)
     return 0
 
 

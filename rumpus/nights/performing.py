@@ -17,8 +17,8 @@ from rumpus.campaigns.tasks import Performers, processes
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.interruption import Interruption
 from rumpus.nights.changes import Change
-from rumpus.nights.documents.document import CommandResult, NightDocument
-from rumpus.nights.documents.outputs import remember, write_outputs
+from rumpus.nights.documents.document import CommandResult, NightDocument, for_store
+from rumpus.nights.documents.outputs import write_outputs
 from rumpus.nights.documents.summary import headed, headline
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.finishing import finished
@@ -238,7 +238,7 @@ def end_night(
     write_outputs(document, directory, moved)
     try:
         store.update_night(document.night)
-        remember(document, store)
+        store.note_document(document.night.name, for_store(document))
         store.thin()
     except StoreError as error:
         trouble = Trouble(kind="store", what=f"the end of the night is not in the store: {error}")

@@ -40,9 +40,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         for title in _TITLES:
             table.add_column(title)
         for change in told:
-            cells = [Text(cell) for cell in _cells(change)]
-            cells[-1].style = _STYLES.get(change.verdict, "")
-            table.add_row(*cells)
+            row = [Text(cell) for cell in change_cells(change)]
+            row[-1].style = _STYLES.get(change.verdict, "")
+            table.add_row(*row)
         console.print(table)
     for line in [*_rest(rest), *_left_out(comparison)]:
         console.print(Text(line), soft_wrap=True)
@@ -58,7 +58,7 @@ def in_markdown_page(comparison: Comparison) -> str:
     told, rest = _told(comparison.changes)
     if told:
         lines += ["", f"| {' | '.join(_TITLES)} |", "|---" * len(_TITLES) + "|"]
-        lines += [f"| {' | '.join(map(in_markdown, _cells(change)))} |" for change in told]
+        lines += [f"| {' | '.join(map(in_markdown, change_cells(change)))} |" for change in told]
     lines += ["", *map(in_markdown, [*_rest(rest), *_left_out(comparison)])]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -110,7 +110,8 @@ def _told(changes: Sequence[Change]) -> tuple[list[Change], int]:
     return told, len(changes) - len(told)
 
 
-def _cells(change: Change) -> tuple[str, ...]:
+def change_cells(change: Change) -> tuple[str, ...]:
+    """A change as a row: what, of which subject, runs, A, B, by how much, and the verdict."""
     if change.what == RATE:
         sides = [_share(each) for each in (change.a, change.b)]
         points = [digits_of(100 * each, "+", 2) for each in change.change]

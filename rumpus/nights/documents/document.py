@@ -255,13 +255,14 @@ def is_undecided(counts: Mapping[str, int]) -> bool:
     return counts.get("unknown", 0) > counts.get("valid", 0) + counts.get("violation", 0)
 
 
-def without_runs(document: NightDocument) -> NightDocument:
-    """What the store keeps beside the runs and the failures' cases, which it has already."""
+def for_store(document: NightDocument) -> str:
+    """The document in JSON, without runs and the failures' cases, which the store has already."""
     failures = [
         msgspec.structs.replace(each, failure=msgspec.structs.replace(each.failure, case=None))
         for each in document.failures
     ]
-    return msgspec.structs.replace(document, runs=(), failures=tuple(failures))
+    kept = msgspec.structs.replace(document, runs=(), failures=tuple(failures))
+    return msgspec.json.encode(kept, order="sorted").decode()
 
 
 def to_json(document: NightDocument) -> bytes:

@@ -8,8 +8,14 @@ from typing import Final
 
 import msgspec
 
-from rumpus.nights.documents.document import VERSION, FailureResult, NightDocument, merged
-from rumpus.nights.documents.outputs import OUTPUT, remember, write_outputs
+from rumpus.nights.documents.document import (
+    VERSION,
+    FailureResult,
+    NightDocument,
+    for_store,
+    merged,
+)
+from rumpus.nights.documents.outputs import OUTPUT, write_outputs
 from rumpus.nights.documents.summary import headline
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
@@ -127,7 +133,7 @@ def join(parts: Mapping[Path, NightDocument], store: Store, directory: Path) -> 
     for run in document.runs:
         shown = tuple(failure for failure in run.failures if failure in known)
         store.note_run(row.name, msgspec.structs.replace(run, failures=shown))
-    remember(document, store)
+    store.note_document(row.name, for_store(document))
     store.thin()
     _copy_moved(parts, document, directory)
     write_outputs(document, directory, {})

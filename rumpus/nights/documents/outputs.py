@@ -4,27 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from rumpus.campaigns.case import Case, save_case
-from rumpus.nights.documents.document import NightDocument, to_json, without_runs
+from rumpus.nights.documents.document import NightDocument, to_json
 from rumpus.nights.documents.night_junit import night_junit
 from rumpus.nights.documents.summary import summary
-from rumpus.nights.memory.store import Store
 from rumpus.results.atomic_file import write_atomically
 
 OUTPUT: Final = "--output DIR"
 """The option that chooses another directory."""
-
-
-def remember(document: NightDocument, store: Store) -> None:
-    """Note in the store what came of a night, beside its runs.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    told = msgspec.json.encode(without_runs(document), order="sorted")
-    store.note_document(document.night.name, told.decode())
 
 
 def write_outputs(document: NightDocument, directory: Path, moved: Mapping[str, Case]) -> None:

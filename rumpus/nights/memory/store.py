@@ -137,10 +137,10 @@ class Store:
 
         Args:
             night: its name.
-            document: `night.json` without the runs.
+            document: in JSON, as `documents` gives it back.
 
         Raises:
-            UsageError: there is none of that name.
+            UsageError: there is no such night.
         """
         number = self._night_id(night)
         with self._file.change() as connection:
@@ -242,10 +242,15 @@ class Store:
             raise UsageError(f"{name}: there is no such night; {_listed(every)}")
         return found[0]
 
-    def documents(self) -> dict[str, str]:
-        """By the name of a night, what came of it (`note_document`); of those that have noted it."""
+    @_reading
+    def documents(self, kind: type[R]) -> dict[str, R]:
+        """By the name of a night, what came of it; of those nights that have noted it.
+
+        Args:
+            kind: what their documents are.
+        """
         rows = self._file.rows("SELECT name, document FROM nights WHERE document != ''")
-        return {str(name): str(document) for name, document in rows}
+        return {name: from_json(document, kind) for name, document in rows}
 
     @_reading
     def faults(self) -> dict[str, dict[str, int]]:

@@ -94,6 +94,10 @@ def test_the_first_night_is_green(project, rumpus):
         (row,) = store.nights()
         assert row.headline == first
         assert len(store.runs(row.name)) == len(told["runs"])
+    assert rumpus("nights", "--html", "site").code == 0
+    page = (place / "site" / "index.html").read_text()
+    assert f"<title>✔ {row.name} is green</title>" in page
+    assert f"<dt>runs</dt><dd>{told['counts']['runs']:,} " in page
 
 
 @one_in(2)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rumpus.nights.documents.document import CaseResult, to_json
+from rumpus.nights.documents.document import CaseResult, NightDocument, to_json
 from rumpus.nights.documents.joining import check_night_parts, is_night, join, load_night
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import RunRow
@@ -77,6 +77,9 @@ def test_the_store_says_what_is_new(parts, store, tmp_path):
     assert store.runs(joined.night.name)[-1].failures == (shown[0],)
     assert {each.id: each.runs for each in store.failures()}[shown[0]] == 1
     assert (tmp_path / "night.json").exists()
+    kept = store.documents(NightDocument)[joined.night.name]
+    assert [each.state for each in kept.failures] == ["new", "known", "expected"]
+    assert not kept.runs
 
 
 def test_a_second_night_of_a_day_has_its_own_name(parts, store, tmp_path):

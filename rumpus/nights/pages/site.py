@@ -1,0 +1,129 @@
+"""The pages of a store of nights, each made when it is asked for."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import msgspec
+
+from rumpus.nights.pages.compare_data import compare_data
+from rumpus.nights.pages.failure_model import failure_models
+from rumpus.nights.pages.gathering import Gathered
+from rumpus.nights.pages.grid import LEGEND, SHOWN, columns, grid
+from rumpus.nights.pages.model import Column, FailureModel, NightModel
+from rumpus.nights.pages.night_groups import seen_by_night
+from rumpus.nights.pages.night_model import night_model
+from rumpus.nights.pages.places import COMPARE, FAILURES, INDEX, NIGHTS, night_place
+from rumpus.nights.pages.rendering import program, rendered
+from rumpus.nights.pages.subject_model import subject_models
+from rumpus.nights.records import NightRow
+from rumpus.results.escapes import in_shell
+
+MOST_ROWS = 400
+"""How many rows the grid of the first page has at most."""
+
+
+class Page(NamedTuple):
+    """A file of the site.
+
+    Attributes:
+        place: its path under the site's directory.
+        make: makes its text.
+        made_of: a digest of all that it is made of; empty: that is not known before it is made.
+    """
+
+    place: str
+    make: Callable[[], str]
+    made_of: str = ""
+
+
+class Site:
+    """All pages of a store.
+
+    Args:
+        gathered: what the store knows.
+    """
+
+    def __init__(self, gathered: Gathered) -> None:
+        self._gathered = gathered
+        self._models: dict[str, NightModel] = {}
+
+    def pages(self) -> Iterator[Page]:
+        """All files, the first page first."""
+        gathered = self._gathered
+        yield Page(INDEX, self._index)
+        for night in gathered.nights[::-1]:
+            digest = self._made_of(night)
+            yield Page(night_place(night.name), partial(self._night, night, digest), digest)
+        for failure in self._failures:
+            yield Page(failure.place, partial(_failure, failure))
+            if failure.case_place:
+                yield Page(failure.case_place, partial(str, failure.case_json))
+        for subject in subject_models(gathered):
+            make = partial(rendered, "subject.html.j2", subject.place, subject=subject)
+            yield Page(subject.place, make)
+        make = partial(rendered, "nights.html.j2", NIGHTS, columns=self._columns)
+        yield Page(NIGHTS, make)
+        yield Page(
+            FAILURES, partial(rendered, "failures.html.j2", FAILURES, failures=self._failures)
+        )
+        yield Page(COMPARE, self._compare)
+
+    def _index(self) -> str:
+        gathered = self._gathered
+        rows = grid(gathered)
+        return rendered(
+            "index.html.j2",
+            INDEX,
+            night=self._model(gathered.nights[-1]) if gathered.nights else None,
+            columns=self._columns[-SHOWN:],
+            all_columns=len(self._columns),
+            rows=rows[:MOST_ROWS],
+            all_rows=len(rows),
+            legend=LEGEND,
+            failures=self._failures,
+        )
+
+    def _night(self, night: NightRow, digest: str) -> str:
+        model = self._model(night)
+        command = in_shell(["rumpus", "compare", model.before, model.name])
+        return rendered("night.html.j2", model.place, digest, night=model, compare_command=command)
+
+    def _compare(self) -> str:
+        data = msgspec.json.encode(compare_data(self._gathered)).decode()
+        return rendered("compare.html.j2", COMPARE, data=data)
+
+    def _model(self, night: NightRow) -> NightModel:
+        if night.name not in self._models:
+            self._models[night.name] = night_model(self._gathered, night)
+        return self._models[night.name]
+
+    def _made_of(self, night: NightRow) -> str:
+        """A digest of all that a night's page is made of: to compare nights takes long."""
+        gathered, before = self._gathered, self._gathered.before(night)
+        names = [each.name for each in (night, before) if each is not None]
+        shown = {e for name in names for each in gathered.tallies.get(name, ()) for e in each.shown}
+        failures = [gathered.failures[failure] for failure in sorted(shown)]
+        parts = [
+            program(),
+            night,
+            before,
+            [gathered.tallies.get(name, ()) for name in names],
+            [[row.id, row.first_night, seen_by_night(gathered, row, night)] for row in failures],
+            gathered.documents.get(night.name),
+            gathered.faults.get(night.name, {}),
+        ]
+        return hashlib.sha256(msgspec.msgpack.encode(parts, order="sorted")).hexdigest()
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        return columns(self._gathered)
+
+    @cached_property
+    def _failures(self) -> list[FailureModel]:
+        return failure_models(self._gathered)
+
+
+def _failure(failure: FailureModel) -> str:
+    return rendered("failure.html.j2", failure.place, failure=failure)
