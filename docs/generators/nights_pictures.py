@@ -22,7 +22,7 @@ def main(images: Path) -> None:
             make_nights(store)
             write_pages(store, Path(made))
         first = Path(made) / "index.html"
-        take(first, images / "nights.png", size=(1280, 1180))
+        take(first, images / "nights.png", size=(1280, 1500))
         take(first, images / "nights-narrow.png", size=(390, 1200), dark=True)
 
 
