@@ -350,6 +350,15 @@ def _nights(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _serve(parser: argparse.ArgumentParser) -> None:
+    words = "address, or name of this machine, to listen on (default: 127.0.0.1: only from here)"
+    parser.add_argument("--host", type=name, default="127.0.0.1", metavar="HOST", help=words)
+    words = "port to listen on (default: 8017; 0: any free one)"
+    parser.add_argument("--port", type=count(0, 65535), default=8017, metavar="PORT", help=words)
+    _add_store(parser)
+    add_runs(parser)
+
+
 def _failure(parser: argparse.ArgumentParser) -> None:
     words = "the failure's name, or its first 4 digits or more; `rumpus nights --json` has them"
     parser.add_argument("failure", metavar="ID", help=words)
@@ -436,6 +445,7 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "bisect": ("in which version of kazoo, of your code or of ZooKeeper a failure came", _bisect),
     "triage": ("which failures are one: those that the same change mends", _triage),
     "nights": ("the nights that were performed, one a line", _nights),
+    "serve": ("pages about nights, runs in progress and their files, for a browser", _serve),
     "failure": ("what the nights know of a failure, and how to perform it again", _failure),
     "track-record": ("what was found, missed, and reported wrongly", _track_record),
     "bundle": ("one zip by which a stranger sees a failure and performs it again", _bundle),

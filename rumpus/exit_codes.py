@@ -25,7 +25,13 @@ _OF_HOST: Final = frozenset(
 )
 """Errors of the operating system that are the host's fault wherever they are raised."""
 
-EXTRAS: Final = {"cryptography": "sign", "docker": "docker", "requests": "docker"}
+EXTRAS: Final = {
+    "cryptography": "sign",
+    "docker": "docker",
+    "requests": "docker",
+    "starlette": "serve",
+    "uvicorn": "serve",
+}
 """Packages that only some commands need -> the extra of this package that installs them."""
 
 

@@ -23,13 +23,23 @@ PAGES: Final[Sequence[tuple[str, str]]] = (
 """What the head of every page leads to."""
 
 
-def rendered(template: str, place: str, made_of: str = "", **values: Any) -> str:
+def rendered(
+    template: str,
+    place: str,
+    made_of: str = "",
+    *,
+    also: Sequence[tuple[str, str]] = (),
+    refresh: int = 0,
+    **values: Any,
+) -> str:
     """A page.
 
     Args:
         template: which kind of page.
         place: its path under the directory of the site.
         made_of: a digest of all that it is made of; empty: it is made anew each time.
+        also: places to which its head leads beside `PAGES`, and their names.
+        refresh: after how many seconds it is asked for again; 0: it is not.
         values: of the template.
     """
     style, script = _style(), asset("pages.js", package=PACKAGE)
@@ -37,7 +47,8 @@ def rendered(template: str, place: str, made_of: str = "", **values: Any) -> str
         _environment()
         .get_template(template)
         .render(
-            pages=PAGES,
+            pages=(*PAGES, *also),
+            refresh=refresh,
             here=place,
             root="../" * place.count("/"),
             made_of=made_of,

@@ -1,7 +1,7 @@
 """The pages of a store of nights, each made when it is asked for."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -43,10 +43,12 @@ class Site:
 
     Args:
         gathered: what the store knows.
+        also: places to which pages lead beside their own, and their names.
     """
 
-    def __init__(self, gathered: Gathered) -> None:
+    def __init__(self, gathered: Gathered, also: Sequence[tuple[str, str]] = ()) -> None:
         self._gathered = gathered
+        self._render = partial(rendered, also=also)
         self._models: dict[str, NightModel] = {}
 
     def pages(self) -> Iterator[Page]:
@@ -57,23 +59,23 @@ class Site:
             digest = self._made_of(night)
             yield Page(night_place(night.name), partial(self._night, night, digest), digest)
         for failure in self._failures:
-            yield Page(failure.place, partial(_failure, failure))
+            yield Page(failure.place, partial(self._failure, failure))
             if failure.case_place:
                 yield Page(failure.case_place, partial(str, failure.case_json))
         for subject in subject_models(gathered):
-            make = partial(rendered, "subject.html.j2", subject.place, subject=subject)
+            make = partial(self._render, "subject.html.j2", subject.place, subject=subject)
             yield Page(subject.place, make)
-        make = partial(rendered, "nights.html.j2", NIGHTS, columns=self._columns)
+        make = partial(self._render, "nights.html.j2", NIGHTS, columns=self._columns)
         yield Page(NIGHTS, make)
         yield Page(
-            FAILURES, partial(rendered, "failures.html.j2", FAILURES, failures=self._failures)
+            FAILURES, partial(self._render, "failures.html.j2", FAILURES, failures=self._failures)
         )
         yield Page(COMPARE, self._compare)
 
     def _index(self) -> str:
         gathered = self._gathered
         rows = grid(gathered)
-        return rendered(
+        return self._render(
             "index.html.j2",
             INDEX,
             night=self._model(gathered.nights[-1]) if gathered.nights else None,
@@ -88,11 +90,16 @@ class Site:
     def _night(self, night: NightRow, digest: str) -> str:
         model = self._model(night)
         command = in_shell(["rumpus", "compare", model.before, model.name])
-        return rendered("night.html.j2", model.place, digest, night=model, compare_command=command)
+        return self._render(
+            "night.html.j2", model.place, digest, night=model, compare_command=command
+        )
 
     def _compare(self) -> str:
         data = msgspec.json.encode(compare_data(self._gathered)).decode()
-        return rendered("compare.html.j2", COMPARE, data=data)
+        return self._render("compare.html.j2", COMPARE, data=data)
+
+    def _failure(self, failure: FailureModel) -> str:
+        return self._render("failure.html.j2", failure.place, failure=failure)
 
     def _model(self, night: NightRow) -> NightModel:
         if night.name not in self._models:
@@ -123,7 +130,3 @@ class Site:
     @cached_property
     def _failures(self) -> list[FailureModel]:
         return failure_models(self._gathered)
-
-
-def _failure(failure: FailureModel) -> str:
-    return rendered("failure.html.j2", failure.place, failure=failure)

@@ -1,0 +1,108 @@
+"""Files under the directory of runs: which may be served, as what, and how a folder is listed."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+from urllib.parse import quote
+
+from rumpus.checker.untrusted_file import UnfitFile, open_regular
+
+_PIECE: Final = 1 << 16
+_MOST: Final = 2_000
+"""How many entries of a folder are listed."""
+
+_TEXT: Final = frozenset(
+    {".csv", ".edn", ".json", ".jsonl", ".log", ".md", ".toml", ".txt", ".xml"}
+)
+
+ASLEEP: Final = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+)
+"""The policy of pages that others made: they are of no origin, and can ask nobody for anything."""
+
+
+class Entry(NamedTuple):
+    """What lies in a folder: its name, its address there, and its size in words."""
+
+    name: str
+    address: str
+    size: str
+
+
+def inside(root: Path, place: str) -> Path | None:
+    """What has a place under a directory; None if nothing has, or a link leads out of it.
+
+    Args:
+        root: the directory.
+        place: as an address has it, decoded.
+    """
+    parts = place.split("/")
+    if "\0" in place or any(part in ("..", ".") for part in parts):
+        return None
+    try:
+        base = root.resolve(strict=True)
+        path = base.joinpath(*filter(None, parts)).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return path if path.is_relative_to(base) else None
+
+
+def kind_of(path: Path) -> tuple[str, str]:
+    """The media type of a file by its name, and the policy of a page; empty: it is none."""
+    if path.suffix == ".html":
+        return "text/html; charset=utf-8", ASLEEP
+    if path.suffix in _TEXT:
+        return "text/plain; charset=utf-8", ""
+    return "application/octet-stream", ""
+
+
+def opened(path: Path) -> tuple[int, Iterator[bytes]] | None:
+    """A file's size now, and so many bytes of it in pieces; None if it cannot be served."""
+    stack = ExitStack()
+    try:
+        file = stack.enter_context(open_regular(path))
+    except (OSError, UnfitFile):
+        return None
+    size = os.fstat(file.fileno()).st_size
+    return size, _pieces(stack, file, size)
+
+
+def _pieces(stack: ExitStack, file: BinaryIO, left: int) -> Iterator[bytes]:
+    """Not more than was promised, though the file may grow meanwhile."""
+    with stack:
+        while left and (piece := file.read(min(left, _PIECE))):
+            left -= len(piece)
+            yield piece
+
+
+def listed(folder: Path) -> list[Entry]:
+    """What lies in a folder, folders first; names that no address can have are left out."""
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            every = sorted(entries, key=lambda each: (not each.is_dir(), each.name))
+    except OSError:
+        return []
+    for each in every[:_MOST]:
+        try:
+            address = quote(each.name)
+            if each.is_dir():
+                found.append(Entry(f"{each.name}/", f"{address}/", ""))
+            elif each.is_file():
+                found.append(Entry(each.name, address, f"{each.stat().st_size:,} bytes"))
+        except (OSError, UnicodeEncodeError):
+            continue
+    return found
+
+
+def newest_runs(root: Path, most: int = 100) -> list[Path]:
+    """The directories of runs, the one that began last first: by their names, which are times."""
+    found = [
+        each.parent
+        for each in root.glob("*/*/test.json")
+        if not each.parent.is_symlink() and not each.parent.parent.is_symlink()
+    ]
+    return sorted(found, key=lambda each: each.name, reverse=True)[:most]
