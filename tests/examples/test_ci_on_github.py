@@ -53,7 +53,10 @@ def test_a_night(machine, code, tmp_path):
     workflow = Workflow(GITHUB, machine, "schedule")
     green = workflow.perform("rumpus", NIGHT=str(code), GITHUB_STEP_SUMMARY=str(summary))
     assert green is (code == 0)
-    assert machine.nights == ["rumpus nightly --budget 30m --output runs/night"]
+    assert machine.nights == [
+        "rumpus nightly --budget 30m --output runs/night",
+        "rumpus nights --html runs/night/pages",
+    ]
     assert summary.read_text().startswith("# 1 new failure" if code else "# all is well")
     assert ("::error title=rumpus%3A new failure 0123456789::" in workflow.outputs[-1]) is (
         code != 0
@@ -153,7 +156,8 @@ def test_a_night_in_parts(machine, tmp_path):
     assert fetched == {"pattern": "rumpus-part-*", "path": "parts"}
     files = " ".join(f"parts/rumpus-part-{part}/night.json" for part in parts)
     assert machine.nights == [
-        f"rumpus merge {files} --output runs/night --store runs/nights.sqlite"
+        f"rumpus merge {files} --output runs/night --store runs/nights.sqlite",
+        "rumpus nights --html runs/night/pages",
     ]
     assert len(workflow.used("actions/cache/save")) == 1
     assert "::error" in workflow.outputs[-1]

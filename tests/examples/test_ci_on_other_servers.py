@@ -38,7 +38,10 @@ class TestGitlab:
     def test_a_night(self, machine, code):
         done, after, job = self.perform(machine, "rumpus-night", NIGHT=str(code))
         assert done.returncode == code
-        assert machine.nights == ["rumpus nightly --budget 30m --output runs/night"]
+        assert machine.nights == [
+            "rumpus nightly --budget 30m --output runs/night",
+            "rumpus nights --html runs/night/pages",
+        ]
         assert machine.installed == ["rumpus[docker]"]
         assert after.stdout.startswith("# ")
         assert job["cache"]["when"] == job["artifacts"]["when"] == "always"
