@@ -6,6 +6,7 @@ from typing import Any, Final
 from rumpus.nights.memory.evidence import Moments, geometric_mean
 from rumpus.nights.pages.gathering import Gathered
 from rumpus.nights.pages.places import failure_place, subject_place
+from rumpus.results.escapes import escaped
 from rumpus.results.figures import FIGURES
 
 MOST: Final = 60
@@ -19,7 +20,7 @@ def compare_data(gathered: Gathered) -> dict[str, Any]:
 
     ``runs`` has for each night, by the place of a subject in ``subjects``: violations, judged runs
     and the means of ``figures``, None where there is none. ``shown`` has, by the place of a failure
-    in ``failures``, how many runs showed it.
+    in ``failures``, how many runs showed it. Words are escaped.
     """
     nights = gathered.nights[-MOST:]
     subjects: dict[str, int] = {}
@@ -47,9 +48,9 @@ def compare_data(gathered: Gathered) -> dict[str, Any]:
         of = gathered.shown
         shown.append({failures[e]: of[e][night.name] for e in of if night.name in of[e]})
     return {
-        "nights": [[each.name, each.branch] for each in nights],
-        "subjects": [[key, subject_place(key)] for key in subjects],
-        "failures": [[str(e), failure_place(e.id)] for e in gathered.failures.values()],
+        "nights": [[escaped(each.name), escaped(each.branch)] for each in nights],
+        "subjects": [[escaped(key), subject_place(key)] for key in subjects],
+        "failures": [[escaped(str(e)), failure_place(e.id)] for e in gathered.failures.values()],
         "figures": [[name, FIGURES[name].unit] for name in _FIGURES],
         "runs": runs,
         "shown": shown,

@@ -46,7 +46,7 @@ def failure_models(gathered: Gathered) -> list[FailureModel]:
 
     for row in sorted(gathered.failures.values(), key=place):
         now = tonight.get(row.id)
-        state, tone = _STATES[now.state] if now is not None else ("not seen last", "plain")
+        state, tone = _STATES[now.state] if now is not None else ("not seen now", "plain")
         told = {name: ", ".join(sorted(each)) for name, each in sorted(versions[row.id].items())}
         found.append(
             _model(
@@ -93,6 +93,7 @@ def _model(
         story=row.case.story if row.case is not None else (),
         repeat=[write, in_shell(["rumpus", "replay", path])] if there else [],
         keep=[write, in_shell(["pytest", path])] if there else [],
+        send=in_shell(["rumpus", "bundle", row.id, "-o", f"{row.id}.zip"]),
         test=as_test({name: row.case}) if row.case is not None else "",
         versions=versions,
         subjects=[(key, subject_place(key)) for key in subjects],

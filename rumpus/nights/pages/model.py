@@ -165,6 +165,7 @@ class FailureModel(msgspec.Struct, frozen=True, kw_only=True):
         story: what led to it.
         repeat: commands that repeat it.
         keep: commands that keep it as a pytest.
+        send: the command that makes a bundle of it.
         test: the same as a module of Python.
         versions: that showed it.
         subjects: pages of what was on trial.
@@ -185,6 +186,7 @@ class FailureModel(msgspec.Struct, frozen=True, kw_only=True):
     story: Sequence[str]
     repeat: Sequence[str]
     keep: Sequence[str]
+    send: str
     test: str
     versions: str
     subjects: Sequence[tuple[str, str]]

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -64,14 +65,10 @@ def rendered(
 @cache
 def program() -> str:
     """A digest of what makes pages, beside what they tell: another program makes other ones."""
-    environment = _environment()
-    assert environment.loader is not None
-    sources = [
-        environment.loader.get_source(environment, name)[0]
-        for name in sorted(environment.list_templates(extensions=["j2"]))
-    ]
-    parts = [__version__, *sources, _style(), asset("pages.js", package=PACKAGE)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    own = [each for each in files(PACKAGE).iterdir() if each.is_file()]
+    sources = [each.read_bytes() for each in sorted(own, key=lambda each: each.name)]
+    parts = [__version__.encode(), _style().encode(), *sources]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def _style() -> Any:

@@ -14,9 +14,9 @@ from rumpus.nights.pages.grid import LEGEND, SHOWN, columns, grid
 from rumpus.nights.pages.model import Column, FailureModel, NightModel
 from rumpus.nights.pages.night_groups import seen_by_night
 from rumpus.nights.pages.night_model import night_model
-from rumpus.nights.pages.places import COMPARE, FAILURES, INDEX, NIGHTS, night_place
+from rumpus.nights.pages.places import COMPARE, FAILURES, INDEX, NIGHTS, night_place, subject_place
 from rumpus.nights.pages.rendering import program, rendered
-from rumpus.nights.pages.subject_model import subject_models
+from rumpus.nights.pages.subject_model import Past, subject_model, subject_pasts
 from rumpus.nights.records import NightRow
 from rumpus.results.escapes import in_shell
 
@@ -30,12 +30,12 @@ class Page(NamedTuple):
     Attributes:
         place: its path under the site's directory.
         make: makes its text.
-        made_of: a digest of all that it is made of; empty: that is not known before it is made.
+        made_of: a digest of all that it is made of; None: that is not known before it is made.
     """
 
     place: str
     make: Callable[[], str]
-    made_of: str = ""
+    made_of: Callable[[], str] | None = None
 
 
 class Site:
@@ -56,15 +56,14 @@ class Site:
         gathered = self._gathered
         yield Page(INDEX, self._index)
         for night in gathered.nights[::-1]:
-            digest = self._made_of(night)
-            yield Page(night_place(night.name), partial(self._night, night, digest), digest)
+            make, made_of = partial(self._night, night), partial(self._made_of, night)
+            yield Page(night_place(night.name), make, made_of)
         for failure in self._failures:
             yield Page(failure.place, partial(self._failure, failure))
             if failure.case_place:
                 yield Page(failure.case_place, partial(str, failure.case_json))
-        for subject in subject_models(gathered):
-            make = partial(self._render, "subject.html.j2", subject.place, subject=subject)
-            yield Page(subject.place, make)
+        for key, past in subject_pasts(gathered).items():
+            yield Page(subject_place(key), partial(self._subject, key, past))
         make = partial(self._render, "nights.html.j2", NIGHTS, columns=self._columns)
         yield Page(NIGHTS, make)
         yield Page(
@@ -87,8 +86,8 @@ class Site:
             failures=self._failures,
         )
 
-    def _night(self, night: NightRow, digest: str) -> str:
-        model = self._model(night)
+    def _night(self, night: NightRow) -> str:
+        model, digest = self._model(night), self._made_of(night)
         command = in_shell(["rumpus", "compare", model.before, model.name])
         return self._render(
             "night.html.j2", model.place, digest, night=model, compare_command=command
@@ -97,6 +96,10 @@ class Site:
     def _compare(self) -> str:
         data = msgspec.json.encode(compare_data(self._gathered)).decode()
         return self._render("compare.html.j2", COMPARE, data=data)
+
+    def _subject(self, key: str, past: Past) -> str:
+        subject = subject_model(self._gathered, key, past)
+        return self._render("subject.html.j2", subject.place, subject=subject)
 
     def _failure(self, failure: FailureModel) -> str:
         return self._render("failure.html.j2", failure.place, failure=failure)

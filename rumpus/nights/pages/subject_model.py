@@ -1,6 +1,7 @@
 """The page of what is on trial: how it went over the nights."""
 
 from collections import defaultdict
+from itertools import chain
 
 from rumpus.nights.memory.evidence import Moments, geometric_mean
 from rumpus.nights.memory.store_rows import thing_of
@@ -14,31 +15,39 @@ from rumpus.nights.pages.places import failure_place, night_place, subject_place
 from rumpus.results.figures import FIGURES
 
 
-class _Past:
-    """What came of a subject: by night, its outcomes and its figures."""
+class Past:
+    """What came of a subject in the newest nights: by night, its outcomes and its figures."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self.figures: dict[str, dict[str, Moments]] = defaultdict(dict)
 
 
-def subject_models(gathered: Gathered) -> list[SubjectModel]:
-    """All that was on trial, by name."""
-    pasts: dict[str, _Past] = defaultdict(_Past)
-    for night, tallies in gathered.tallies.items():
-        for each in tallies:
-            if each.role != "run":
-                continue
+def subject_pasts(gathered: Gathered) -> dict[str, Past]:
+    """By the key of all that was ever on trial, sorted, what came of it."""
+    pasts: dict[str, Past] = {}
+    for each in chain.from_iterable(gathered.tallies.values()):
+        if each.role == "run":
+            pasts.setdefault(each.subject, Past())
+    for night in gathered.nights[-SHOWN:]:
+        for each in gathered.of(night.name, "run"):
             past = pasts[each.subject]
             for outcome, runs in each.outcomes.items():
-                past.outcomes[night][outcome] += runs
+                past.outcomes[night.name][outcome] += runs
             for name, moments in each.figures.items():
-                before = past.figures[name].get(night, Moments())
-                past.figures[name][night] = before + moments
-    return [_model(gathered, key, pasts[key]) for key in sorted(pasts)]
+                before = past.figures[name].get(night.name, Moments())
+                past.figures[name][night.name] = before + moments
+    return dict(sorted(pasts.items()))
 
 
-def _model(gathered: Gathered, key: str, past: _Past) -> SubjectModel:
+def subject_model(gathered: Gathered, key: str, past: Past) -> SubjectModel:
+    """What the page of a subject says.
+
+    Args:
+        gathered: the store.
+        key: the subject's.
+        past: what came of it.
+    """
     names = [each.name for each in gathered.nights][-SHOWN:]
     counts = {name: counts_of(past.outcomes.get(name, {})) for name in names}
     rates = [Seen(name, broken, valid + broken) for name, (_, valid, broken, _) in counts.items()]

@@ -56,7 +56,7 @@ def _write(page: Page, directory: Path) -> bool:
     except OSError as error:
         raise StoreError.from_os_error(folder, "write pages there", error, option=HTML) from error
     made_of = _MADE_OF.search(there[:_HEAD])
-    if page.made_of and made_of is not None and made_of[1].decode() == page.made_of:
+    if made_of is not None and page.made_of is not None and made_of[1].decode() == page.made_of():
         return False
     text = page.make().encode(errors="replace")
     if text == there:

@@ -15,7 +15,7 @@ from rumpus.nights.pages.gathering import gather
 from rumpus.nights.pages.grid import columns, grid
 from rumpus.nights.pages.night_model import night_model
 from rumpus.nights.pages.site import Site
-from rumpus.nights.pages.subject_model import subject_models
+from rumpus.nights.pages.subject_model import subject_model, subject_pasts
 from tests.rumpus.nights.conftest import DAY, failure, night, run
 
 
@@ -57,9 +57,12 @@ def test_the_newest_night_says_what_is_new_still_there_stale_and_slower(gathered
     assert "since 2026-11-21" in lines[found["known"][0]].detail
     assert lines[found["stale"][0]].command.startswith("rumpus replay cases/")
     assert re.search(r"now .* ms: by a factor of 1\.", lines["latency of lock / fair, sim"].detail)
-    assert lines["latency of lock / fair, sim"].place in {
-        each.place for each in subject_models(gathered)
-    }
+    pasts = subject_pasts(gathered)
+    fair = subject_model(gathered, "lock / fair, sim", pasts["lock / fair, sim"])
+    assert lines["latency of lock / fair, sim"].place == fair.place
+    assert [name for name, _, _ in fair.figures] == [
+        *("throughput", "latency", "latency-p99", "quorum")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The files of the pages of nights: their names, their markup, and that only some are written."""
 
+import html
 import json
 import os
 import re
@@ -45,6 +46,11 @@ def ten(path):
     with Store.opened(path, write=True) as store:
         make_nights(store, 3)
     return path
+
+
+def plain_text_of(page):
+    """The data that the page about two nights has."""
+    return re.search(r'<pre id="compare-data" hidden>(.*?)</pre>', page.read_text(), re.DOTALL)[1]
 
 
 def written(path, directory):
@@ -112,6 +118,8 @@ def test_no_words_of_a_store_become_markup_or_a_path(store, words, tmp_path):
     site = tmp_path / "site"
     write_pages(store, site)
     plain = Site(gather(store))
+    text = html.unescape(plain_text_of(site / "compare.html"))
+    assert json.loads(text)["nights"][0][0].isprintable()
     known = {"script", "style", "title", "pre", "svg", "a", "td", "b"}
     for page in plain.pages():
         assert OURS.fullmatch(page.place)
