@@ -47,6 +47,8 @@ _HEADERS: Final = {
 _OURS: Final = "frame-ancestors 'none'"
 """What our own pages, which have a policy themselves, cannot say in it."""
 
+_OTHER_HOST: Final = "another name is served: ask by address, or serve with --host NAME\n"
+
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
@@ -180,7 +182,7 @@ class KnownHosts:
         if scope["type"] == "http":
             given = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
             if not self.knows(given):
-                refusal = PlainTextResponse("this host is not served here\n", 421)
+                refusal = PlainTextResponse(_OTHER_HOST, 421)
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
