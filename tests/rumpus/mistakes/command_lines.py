@@ -67,6 +67,9 @@ MISTAKES = [
     "list --yaml",
     "init --workload lokc",
     "sim-server --port 99999",
+    "serve --port 99999",
+    "serve --host",
+    "nights --html",
 ]
 
 FILES = {
