@@ -26,6 +26,7 @@ from rumpus.nemesis.swarm import ProfileName
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.runs.run_settings import RunSettings, command_line
 from rumpus.runs.shard import Shard
+from rumpus.runs.swarm_settings import as_swarm
 
 KINDS: Final = len(RUN_KINDS)
 """Of so many seeds in a row each makes runs of another kind."""
@@ -250,7 +251,7 @@ class Explorer:
         if self._kind(seed) == "systematic":
             return self._settings
         swarm = self._profile if self._kind(seed) == "swarm" else None
-        return replace(self._settings, seed=seed, swarm=swarm or self._settings.swarm)
+        return as_swarm(replace(self._settings, seed=seed), swarm or self._settings.swarm)
 
     def _note(self, seed: int, attempt: Attempt) -> None:
         exploration, outcome = self.exploration, attempt.outcome

@@ -7,7 +7,6 @@ ones have one fault at each frame, one after the other.
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from rumpus.campaigns.branch_task import BranchOutcome
@@ -29,6 +28,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.runs.run_settings import RunSettings
+from rumpus.runs.swarm_settings import as_swarm
 
 RunKind = Literal["usual", "swarm", "short", "systematic"]
 
@@ -77,7 +77,7 @@ def task_of(
     if kind == "systematic":
         return CornersTask(settings=settings, number=number)
     if kind == "swarm":
-        settings = replace(settings, swarm=profile)
+        settings = as_swarm(settings, profile)
     return TrialTask(settings=settings, plan=plan)
 
 

@@ -21,7 +21,7 @@ from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import SOUND
 from rumpus.nemesis.swarm import ProfileName, swarm_plan
 from rumpus.runs.forks import Branch
-from rumpus.runs.performing import find_fault, known_workload
+from rumpus.runs.performing import find_fault, find_recipe, known_workload
 from rumpus.runs.run_options import TICK_MS
 from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.swarm_settings import short_settings
@@ -70,8 +70,11 @@ def draw(task: ShortRunsTask) -> list[TrialTask]:
     seed = settings.seed or 0
     own = [find_fault(reference).kind for reference in settings.fault]
     kinds = SOUND if settings.nemesis is None else settings.nemesis
-    short = replace(settings, **short_settings(settings, seed), nemesis=None, swarm=None)
-    requests = known_workload(settings.workload).requests
+    workload = known_workload(settings.workload)
+    name = settings.recipe or next(iter(workload.catalogue), "")
+    least = workload.least_clients(find_recipe(workload, settings, name))
+    drawn = short_settings(settings, seed, least_clients=least)
+    short = replace(settings, **drawn, nemesis=None, swarm=None)
     plans = (
         swarm_plan(
             [*kinds, *own],
@@ -82,7 +85,7 @@ def draw(task: ShortRunsTask) -> list[TrialTask]:
             clients=short.clients,
             session_timeout=short.session_timeout,
             tick=TICK_MS / 1000,
-            requests=requests,
+            requests=workload.requests,
         )
         for number in range(task.count)
     )

@@ -207,6 +207,7 @@ def _settled(settings: RunSettings, record: RunRecord) -> RunSettings:
         seed=record.seed,
         nodes=record.nodes,
         clients=record.clients,
+        time_limit=record.time_limit,
         session_timeout=record.session_timeout,
         usage=record.options.get("usage", ""),
         preemption=record.options.get("preemption", settings.preemption),

@@ -97,18 +97,24 @@ class PreparedRun:
         self._own_faults = [find_fault(reference) for reference in settings.fault]
         name = settings.recipe or next(iter(self.workload.catalogue), "")
         self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
-        settings = with_swarm(replace(settings, recipe=name), self.seed)
-        self._usage = parse_usage(settings.usage)
+        settings = replace(settings, recipe=name)
         self._name = name
-        self._recipe = _recipe(self.workload, settings, name)
+        self._recipe = find_recipe(self.workload, settings, name)
         self._system = system_of(self._recipe)
         self._client_image = client_image_of(self._recipe)
         settings = fitted(settings, self._system, self._client_image)
         if settings.ensemble == "sim":
             refuse_elsewhere(settings, "sim")
-        self._settings = settings = _with_version(settings)
+        settings = _with_version(settings)
         choice = _choice(settings)
         refuse_elsewhere(settings, choice.kind)
+        self._settings = settings = with_swarm(
+            settings,
+            self.seed,
+            simulated=choice.kind == "sim",
+            least_clients=self.workload.least_clients(self._recipe),
+        )
+        self._usage = parse_usage(settings.usage)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
         usual = {"sim": SIMULATED, "services": OF_CLIENTS}.get(choice.kind, EVERYWHERE)
@@ -364,7 +370,7 @@ def find_fault(reference: str) -> type[Fault[Any]]:
         raise UsageError(str(error)) from error
 
 
-def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe]:
+def find_recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe]:
     """The recipe that is put on trial, if it can be with these options."""
     if settings.promises and not is_reference(name) and not workload.is_own:
         raise UsageError(

@@ -150,7 +150,9 @@ class RunOptions:
         float | None,
         Option(
             words="seconds of load",
-            in_python="seconds of load of each run; 20 in the simulation, 60 on real servers",
+            usual="60; simulated swarm runs draw it",
+            in_python="seconds of load of each run; 20 in the simulation, 60 on real servers; "
+            "simulated swarm runs draw it",
             values=Seconds(),
         ),
     ] = None
@@ -215,10 +217,11 @@ class RunOptions:
         ProfileName | None,
         Option(
             words="draw faults that overlap, and what is not given: clients, servers, session "
-            "timeout and usage, another selection for each seed",
+            "timeout, usage and simulated load, another selection for each seed",
             usual="no; without a profile: normal",
             in_python="draw faults that overlap, and another number of clients and servers, "
-            "session timeout and usage for each seed; what differs from its default is not drawn",
+            "session timeout, usage and simulated load for each seed; what differs from its "
+            "default is not drawn",
             values=Choice(tuple(PROFILES)),
             bare="normal",
             needs={"zookeeper": "", "python": ""},

@@ -14,9 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.usage import draw_usage, usage_words
+from rumpus.harness.generators.usage import Usage, draw_usage, parse_usage, usage_words
 from rumpus.nemesis.registry import FAULTS
-from rumpus.runs.run_settings import RunSettings
+from rumpus.nemesis.swarm import ProfileName
+from rumpus.runs.run_settings import OPTIONS, RunSettings
 
 CLIENTS: Final = (2, 7)
 """The least and the most clients."""
@@ -30,6 +31,19 @@ SESSION_TIMEOUTS: Final = (1.0, 1.5, 2.0, 3.0, 4.0)
 SESSIONS_IN_LOAD: Final = 5
 """Session timeouts that the load must last, at least."""
 
+QUICK_LOAD_S: Final = 20.0
+"""How long the simulated load is of clients that neither rest nor hold for long."""
+
+TURNS: Final = 16
+"""So many turns of slow clients fit into what is added to that.
+
+Families ask for about ten handovers, one client after the other, and faults take a part of the
+time.
+"""
+
+CALLS_IN_TURN: Final = 3
+"""An attempt, an action and a release, before each of which a client may rest."""
+
 SHORT_CLIENTS: Final = (2, 2, 3, 3, 4)
 SHORT_NODES: Final = (1, 3, 3)
 SHORT_SESSION_TIMEOUTS: Final = (1.0, 1.0, 1.5)
@@ -41,18 +55,42 @@ MOST_BURST: Final = 2
 """How often clients of short runs rest: what a run costs is the number of its operations."""
 
 
-def swarm_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
+def load_of(usage: Usage, clients: int) -> float:
+    """How long the load is to last, in seconds, so that there are turns enough for a verdict.
+
+    A client that holds for seconds makes everybody wait; half of its holds last from half of
+    ``holding`` to all of it. Clients that rest seldom meet, the more seldom the fewer they are; a
+    rest is half of ``think`` on average. Other parts of a usage make turns fail, and not longer.
+    """
+    held = usage.holding * 3 / 8
+    rested = CALLS_IN_TURN * usage.think / 2 * (1 + 2 / clients)
+    return round(QUICK_LOAD_S + TURNS * (held + rested), 3)
+
+
+def swarm_settings(
+    settings: RunSettings, seed: int, *, simulated: bool, least_clients: int = CLIENTS[0]
+) -> dict[str, Any]:
     """What a seed draws for a run: fields of its settings and their values.
 
     Only what was left open is drawn: not the fields in ``settings.fixed``, and none that differ
     from their defaults. No usage is drawn where a person has written the plan. The mode of
     preemption is drawn from the seed in any case, unless one is asked for.
+
+    The length of the load follows from the usage (``load_of``), but only where time is virtual, and
+    no plan says when it ends.
+
+    Args:
+        settings: what was asked for.
+        seed: decides all of it.
+        simulated: whether the run is simulated.
+        least_clients: what the workload needs.
     """
     rng = Random(f"swarm settings {seed} {settings.swarm}")
-    most = settings.time_limit / SESSIONS_IN_LOAD
+    follows = simulated and settings.plan is None and _is_open(settings, "time_limit")
+    most = (QUICK_LOAD_S if follows else settings.time_limit) / SESSIONS_IN_LOAD
     timeouts = [each for each in SESSION_TIMEOUTS if each <= most] or SESSION_TIMEOUTS[:1]
     drawn: dict[str, Any] = {
-        "clients": rng.randint(*CLIENTS),
+        "clients": max(least_clients, rng.randint(*CLIENTS)),
         "nodes": rng.choice(_possible(NODES, settings)),
         "session_timeout": rng.choice(timeouts),
     }
@@ -61,18 +99,28 @@ def swarm_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
     if _is_open(settings, "usage") and settings.plan is None:
         session_timeout = chosen.get("session_timeout", settings.session_timeout)
         chosen["usage"] = usage_words(draw_usage(seed_of_usage, session_timeout))
+    if follows:
+        usage = parse_usage(chosen.get("usage", settings.usage))
+        chosen["time_limit"] = load_of(usage, chosen.get("clients", settings.clients))
     return chosen
 
 
-def short_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
+def short_settings(
+    settings: RunSettings, seed: int, *, least_clients: int = CLIENTS[0]
+) -> dict[str, Any]:
     """What a seed draws for short runs: fields of their settings and their values.
 
     As by ``swarm_settings``, only what was left open is drawn; a load that was asked for is only
     made shorter.
+
+    Args:
+        settings: what was asked for.
+        seed: decides all of it.
+        least_clients: what the workload needs.
     """
     rng = Random(f"short settings {seed}")
     drawn: dict[str, Any] = {
-        "clients": rng.choice(SHORT_CLIENTS),
+        "clients": max(least_clients, rng.choice(SHORT_CLIENTS)),
         "nodes": rng.choice(_possible(SHORT_NODES, settings)),
         "session_timeout": rng.choice(SHORT_SESSION_TIMEOUTS),
     }
@@ -88,9 +136,26 @@ def short_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
     return {**chosen, "time_limit": load}
 
 
-def with_swarm(settings: RunSettings, seed: int) -> RunSettings:
-    """The settings with what the seed draws, if a swarm was asked for."""
-    return replace(settings, **swarm_settings(settings, seed)) if settings.swarm else settings
+def with_swarm(
+    settings: RunSettings, seed: int, *, simulated: bool, least_clients: int = CLIENTS[0]
+) -> RunSettings:
+    """The settings with what the seed draws, if a swarm was asked for; see ``swarm_settings``."""
+    if not settings.swarm:
+        return settings
+    drawn = swarm_settings(settings, seed, simulated=simulated, least_clients=least_clients)
+    return replace(settings, **drawn)
+
+
+def as_swarm(settings: RunSettings, profile: ProfileName | None) -> RunSettings:
+    """The settings of a campaign's swarm run.
+
+    Campaigns have a usual length of the load of their own. Unless it was asked for, swarm runs in
+    the simulation draw theirs.
+    """
+    load: dict[str, Any] = {}
+    if profile and settings.ensemble == "sim" and "time_limit" not in settings.fixed:
+        load = {"time_limit": OPTIONS["time_limit"].default}
+    return replace(settings, swarm=profile, **load)
 
 
 def _possible(nodes: Sequence[int], settings: RunSettings) -> Sequence[int]:

@@ -223,6 +223,10 @@ class BreakingWorkload(ContentionWorkload):
             mortal.recipe.free(mortal.remains[-1], PATIENCE_S)
             mortal.remains.pop()
 
+    def least_clients(self, recipe: Any) -> int:
+        """Two that contend, and one operator or two supervisors."""
+        return 3 if _broken_by_blacklist(recipe) else 4
+
     def shared(self) -> Deaths:
         """Who is dead, as all clients know it."""
         return Deaths()

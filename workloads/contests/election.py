@@ -146,9 +146,13 @@ class ElectionWorkload(ContentionWorkload):
         """Drop the connection, so that other servers are asked too, even one that lags."""
         candidate.reconnect()
 
+    def least_clients(self, recipe: Any) -> int:
+        """Two that campaign; and one that observes, if leaders can be observed."""
+        return 3 if _is_observed(recipe) else 2
+
     def load(self, client: Client) -> Steps:
         """All clients campaign but the last, which observes, if leaders can be observed."""
-        observes = hasattr(client.context.recipe, "leader")  # not all of other repositories have it
+        observes = _is_observed(client.context.recipe)
         if not observes or client.number < max(1, client.clients - 1):
             yield from super().load(client)
         while not client.is_over:
@@ -156,6 +160,10 @@ class ElectionWorkload(ContentionWorkload):
                 yield self.observe()
                 yield client.rest(OBSERVATION_PERIOD_S)
             yield self.reconnect()
+
+
+def _is_observed(recipe: Any) -> bool:
+    return hasattr(recipe, "leader")  # not all of other repositories have it
 
 
 ELECTION = ElectionWorkload()

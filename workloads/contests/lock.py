@@ -97,6 +97,10 @@ class LockWorkload(ContentionWorkload):
         """The latest sequencers of all holders."""
         return deque(maxlen=REMEMBERED)
 
+    def least_clients(self, recipe: Any) -> int:
+        """Two that contend; and one that verifies, if there are sequencers."""
+        return 3 if "stale-sequencer" in recipe.promises.prevents else 2
+
     def load(self, client: Client) -> Steps:
         """All clients contend; if there are sequencers, the last client verifies them instead."""
         verifies = _promises(client, "stale-sequencer") and client.number == client.clients - 1

@@ -27,6 +27,10 @@ class SemaphoreWorkload(ContentionWorkload):
     tolerance = CUT_OFF_NS
     decider = "semaphore"
 
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - the same for all
+        """One more than can hold at the same time."""
+        return self.permits + 1
+
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One recipe object."""
         semaphore = recipe(context.reached, self.path, self.permits, name=context.name)

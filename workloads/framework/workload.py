@@ -172,6 +172,13 @@ class Workload(ABC):
         """
         return None
 
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - for subclasses
+        """How many clients it takes for the load to show anything of a recipe of this class.
+
+        Where numbers of clients are drawn, none is smaller.
+        """
+        return 2
+
     def shared(self) -> Any:
         """State that the scripts of all clients share: made anew for each phase, None if none."""
         return None

@@ -22,7 +22,9 @@ from rumpus.usage_error import UsageError
 from tests.rumpus.campaigns.running import double_barrier, is_running
 from tests.sampling import one_in
 
-SETTINGS = double_barrier(clients=2, time_limit=2, seed=0, swarm="normal", fixed=("clients",))
+SETTINGS = double_barrier(
+    clients=2, time_limit=2, seed=0, swarm="normal", fixed=("clients", "time_limit")
+)
 SEEDS = 8
 
 

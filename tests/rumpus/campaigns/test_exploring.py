@@ -119,7 +119,9 @@ def plain(explored):
 @pytest.fixture(scope="module")
 def swarmed():
     """Explores swarm runs of the double barrier, some of which fail."""
-    settings = double_barrier(clients=2, time_limit=3, seed=0, swarm="normal", fixed=("clients",))
+    settings = double_barrier(
+        clients=2, time_limit=3, seed=0, swarm="normal", fixed=("clients", "time_limit")
+    )
 
     def explore(executor, **options):
         explorer = Explorer(settings, executor, shrink=3, **options)
