@@ -141,6 +141,7 @@ class Driver:
         self._hung: set[int] = set()
         """Clients that are killed because their call hangs."""
         self._healing = False
+        self._final = False
         self._pool: Workers  # from ``open`` on
         self._interpreter: Interpreter  # from ``run`` on
         self._in_progress: Mapping[Thread, OpenOperation] = {}
@@ -275,7 +276,7 @@ class Driver:
         else:
             assert isinstance(what.thread, int)
             assert isinstance(what.process, int)
-            self._pool.send(what.thread, Perform(what.process, what.f, what.value))
+            self._pool.send(what.thread, Perform(what.process, what.f, what.value, self._final))
 
     def _run_nemesis(self) -> None:
         while (action := self._actions.get()) is not None:
@@ -427,6 +428,7 @@ class Driver:
             self.progress.faults.pop(str(value.get("id")), None)
         elif op.f == HEAL_ALL:
             self._healing = False
+            self._final = True
             self.progress.faults.clear()
             healed = {"healed": bool(value.get("verified")), "detail": value.get("detail", "")}
             self.record("control", "phase", {"phase": "final", **healed})

@@ -5,7 +5,7 @@ A ``wait`` returns once as many clients as the count have counted down.
 
 from collections import Counter
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
@@ -63,6 +63,10 @@ class LatchWorkload(Workload):
     def leave(self, _latch: partial[Latch]) -> None:
         """End the session; the client comes back in another one."""
         raise Leaves
+
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - the same for all
+        """Of two, one alone opens every other latch, and nobody waits for it."""
+        return 3
 
     def shared(self) -> Counter[int]:
         """Client -> how many latches it knows to have counted down, the latest one's key."""

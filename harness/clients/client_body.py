@@ -109,7 +109,8 @@ class ClientContext(msgspec.Struct, frozen=True):
     listen (port 0: any free one), and be reached by every other client. ``refuse`` asks the
     service to refuse a session, heartbeats too, and returns once it does. ``kazoo`` is a
     ``KazooClient``; where the servers are not ZooKeeper's it is None, and ``servers`` has their
-    addresses; ``session_timeout`` is in seconds. A client that begins or ceases to hold while it
+    addresses; ``session_timeout`` is in seconds. ``final`` says whether the operation belongs to
+    the final phase. A client that begins or ceases to hold while it
     runs no operation must call ``look_at_belief``, to have that recorded; but not while it has a
     lock that its ``believes`` needs.
     """
@@ -126,6 +127,7 @@ class ClientContext(msgspec.Struct, frozen=True):
     refuse: Callable[[int, Refusal], None] = lambda _session, _how: None
     servers: Servers | None = None
     session_timeout: float = 10.0
+    final: Callable[[], bool] = lambda: False
 
     @property
     def reached(self) -> Any:
@@ -189,6 +191,7 @@ class ClientBody:
         self._workload: WorkloadClient | None = None
         self._latest_session: str | None = None
         self._broken = False
+        self._final = False
         self._dead = self._closing = False
         self._failures = 0
         self._belief = False
@@ -236,6 +239,7 @@ class ClientBody:
             refuse=self._refuse,
             servers=self._servers,
             session_timeout=self._session_timeout,
+            final=lambda: self._final,
         )
         connected = True
         if self._kazoo is not None:
@@ -282,6 +286,7 @@ class ClientBody:
     def _perform(self, command: Perform) -> None:
         workload = self._workload
         assert workload is not None, "the control process opens a client before it uses it"
+        self._final = command.final
         with self._belief_lock:
             if command.f == workload.ends:
                 self._belief = self._polled = False

@@ -23,11 +23,15 @@ class Open(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
 
 
 class Perform(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """Perform one operation. Answered with two ``Record``: its invoke and its completion."""
+    """Perform one operation. Answered with two ``Record``: its invoke and its completion.
+
+    ``final``: the load is over, and every fault is healed.
+    """
 
     process: int
     f: str
     value: Any = None
+    final: bool = False
 
 
 class Acted(msgspec.Struct, frozen=True, tag=True, tag_field="message"):

@@ -37,8 +37,9 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             so that it has a new session.
         interrupts: share of those beginnings after which another thread of the program stops and
             starts the client at some moment: while the attempt waits, during the hold, or during
-            the release.
-        auths: share of those beginnings after which another thread authenticates at such a moment.
+            the release. In families where clients do not contend: share of all periods of three
+            seconds of the load.
+        auths: share of those after which another thread authenticates at such a moment.
         traffic: how many further requests a client sends before each operation while it holds.
         holding: how long half of the holds last, at the longest, in seconds, in families where
             clients contend; 0: as the workload has it.

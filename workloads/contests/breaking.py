@@ -223,9 +223,9 @@ class BreakingWorkload(ContentionWorkload):
             mortal.recipe.free(mortal.remains[-1], PATIENCE_S)
             mortal.remains.pop()
 
-    def least_clients(self, recipe: Any) -> int:
-        """Two that contend, and one operator or two supervisors."""
-        return 3 if _broken_by_blacklist(recipe) else 4
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - the same for all
+        """Two that contend, and two supervisors; or one that hangs, and an operator."""
+        return 4
 
     def shared(self) -> Deaths:
         """Who is dead, as all clients know it."""

@@ -2,10 +2,12 @@
 
 Only between two uses, when it holds nothing, does it take another object of the recipe or delete
 the contenders' parent. All of that is part of the operation that comes next. What other threads of
-the program do to the client (``other_threads``) falls at any moment of a use.
+the program do to the client (``other_threads``) falls at any moment of a use; where clients do not
+contend, at any moment of the load.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -58,6 +60,7 @@ class UsedClient(OpenClient):
         self._meanwhile: Meanwhile | None = None
         self._acting = threading.Lock()
         self._stopping = False
+        self._next_meanwhile = 0.0
         self._draws = Draws(Seed(context.client).child(context.process))
         super().__init__(workload, self._objects[0], rest)
 
@@ -83,7 +86,13 @@ class UsedClient(OpenClient):
             elif f == words.acquire:
                 self._begin_anew()
                 self._meanwhile = self._drawn_meanwhile()
-        if f in (words.acquire, words.release):
+        elif self._context.final():
+            self._fall_silent()
+        elif time.monotonic() >= self._next_meanwhile:
+            self._fall_silent()
+            self._meanwhile = self._drawn_meanwhile()
+            self._next_meanwhile = time.monotonic() + MOMENTS_S[-1]
+        if self._workload.holding is None or f in (words.acquire, words.release):
             outcome = super().invoke(f, value)
         else:
             with self._acting:
@@ -92,9 +101,11 @@ class UsedClient(OpenClient):
             self._depth = self._depth + 1 if words.counted else 1
         elif f == words.release:
             self._depth = self._depth - 1 if words.counted and outcome.type == "ok" else 0
+        if not self._workload.exchangeable:
+            return outcome
         if not self._depth:
             self._fall_silent()
-        elif self._usage.chatter and self._chatter is None and self._workload.exchangeable:
+        elif self._usage.chatter and self._chatter is None:
             pause = self._context.session_timeout / 3 / self._usage.chatter
             self._chatter = Chatter(self._context, self._busy, pause)
         return outcome

@@ -134,8 +134,9 @@ def least_clients(workload, recipe):
         ("lock", "sequencer", 3),
         ("semaphore", "fair", 3),
         ("election", "fair", 3),
-        ("breaking", "blacklist", 3),
+        ("breaking", "blacklist", 4),
         ("breaking", "by-identity", 4),
+        ("latch", "tally", 3),
         ("queue", "fifo", 2),
     ],
 )

@@ -141,10 +141,18 @@ class Shelf(Workload):
         thing.holds = False
 
 
-def used(recipe=Thing, **usage):
+class Box(Shelf):
+    """Things that nobody contends for."""
+
+    name = "box"
+    holding = None
+    exchangeable = False
+
+
+def used(recipe=Thing, workload_class=Shelf, **usage):
     kazoo = Kazoo()
     context = ClientContext(2, 2, kazoo, lambda _: None, lambda: None)
-    workload = Shelf()
+    workload = workload_class()
     return UsedClient(workload, recipe, context, Usage(**usage)), workload, kazoo
 
 
@@ -337,4 +345,25 @@ def test_what_another_thread_has_not_begun_when_the_use_ends_is_not_done():
     client, _, kazoo = used(interrupts=1.0)
     client._meanwhile = Meanwhile(client._interrupt, 60.0)
     client.close()
+    assert kazoo.calls == []
+
+
+def test_a_client_that_does_not_contend_is_stopped_and_started_whatever_it_does(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("rumpus.workloads.framework.used_client.time.monotonic", lambda: now[0])
+    client, _, kazoo = used(workload_class=Box, interrupts=1.0)
+    monkeypatch.setattr(client._draws, "uniform", lambda: 0.0)  # at once
+    for second in range(12):
+        now[0] = float(second)
+        client.invoke("work", None)
+        client._meanwhile._thread.join(30)
+    assert kazoo.calls == ["stop", "start"] * 4
+
+
+def test_a_client_that_does_not_contend_is_left_alone_in_the_final_phase():
+    client, _, kazoo = used(workload_class=Box, interrupts=1.0)
+    client._context = msgspec.structs.replace(client._context, final=lambda: True)
+    client._meanwhile = Meanwhile(client._interrupt, 60.0)
+    client.invoke("work", None)
+    assert client._meanwhile is None
     assert kazoo.calls == []
