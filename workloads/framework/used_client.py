@@ -86,12 +86,8 @@ class UsedClient(OpenClient):
             elif f == words.acquire:
                 self._begin_anew()
                 self._meanwhile = self._drawn_meanwhile()
-        elif self._context.final():
-            self._fall_silent()
-        elif time.monotonic() >= self._next_meanwhile:
-            self._fall_silent()
-            self._meanwhile = self._drawn_meanwhile()
-            self._next_meanwhile = time.monotonic() + MOMENTS_S[-1]
+        elif self._usage.interrupts or self._usage.auths:
+            self._begin_a_period()
         if self._workload.holding is None or f in (words.acquire, words.release):
             outcome = super().invoke(f, value)
         else:
@@ -117,6 +113,16 @@ class UsedClient(OpenClient):
         if self._meanwhile is not None:
             self._meanwhile.end()
         self._meanwhile = None
+
+    def _begin_a_period(self) -> None:
+        """What another thread does in the next seconds, if it has not enough to do yet."""
+        now = time.monotonic()
+        if self._context.final():
+            self._fall_silent()
+        elif now >= self._next_meanwhile:
+            self._fall_silent()
+            self._meanwhile = self._drawn_meanwhile()
+            self._next_meanwhile = now + MOMENTS_S[-1]
 
     def _drawn_meanwhile(self) -> "Meanwhile | None":
         """What another thread does in the use that begins now, if anything."""
