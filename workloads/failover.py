@@ -173,6 +173,10 @@ class FailoverWorkload(Workload):
             raise NotDone(f"{len(own)} values here, {len(read)} at the primary")
         return {"values": own}
 
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - the same for all
+        """As many as have a majority without one of them."""
+        return 3
+
     def load(self, client: Client) -> Steps:
         """Half of the operations are writes.
 

@@ -29,10 +29,11 @@ SESSION_TIMEOUTS: Final = (1.0, 1.5, 2.0, 3.0, 4.0)
 """Seconds."""
 
 SESSIONS_IN_LOAD: Final = 5
-"""Session timeouts that the load must last, at least."""
+"""Session timeouts that a load must last that was asked for, at least."""
 
 QUICK_LOAD_S: Final = 20.0
-"""How long the simulated load is of clients that neither rest nor hold for long."""
+SESSIONS_IN_QUICK_LOAD: Final = 10
+"""How long the simulated load is, at least, of clients that neither rest nor hold for long."""
 
 TURNS: Final = 16
 """So many turns of slow clients fit into what is added to that.
@@ -55,16 +56,22 @@ MOST_BURST: Final = 2
 """How often clients of short runs rest: what a run costs is the number of its operations."""
 
 
-def load_of(usage: Usage, clients: int) -> float:
+def load_of(usage: Usage, clients: int, session_timeout: float) -> float:
     """How long the load is to last, in seconds, so that there are turns enough for a verdict.
 
-    A client that holds for seconds makes everybody wait; half of its holds last from half of
-    ``holding`` to all of it. Clients that rest seldom meet, the more seldom the fewer they are; a
-    rest is half of ``think`` on average. Other parts of a usage make turns fail, and not longer.
+    - Faults last as long as sessions do, and some turns wait until one has ended.
+    - A client that holds for seconds makes everybody wait; half of its holds last from half of
+      ``holding`` to all of it.
+    - Clients that rest seldom meet, the more seldom the fewer they are; a rest is half of ``think``
+      on average.
+    - An interrupted turn comes to nothing.
+
+    Other parts of a usage make some turns shorter, and none longer.
     """
+    quick = max(QUICK_LOAD_S, SESSIONS_IN_QUICK_LOAD * session_timeout)
     held = usage.holding * 3 / 8
     rested = CALLS_IN_TURN * usage.think / 2 * (1 + 2 / clients)
-    return round(QUICK_LOAD_S + TURNS * (held + rested), 3)
+    return round((quick + TURNS * (held + rested)) * (1 + 2 * usage.interrupts), 3)
 
 
 def swarm_settings(
@@ -87,8 +94,9 @@ def swarm_settings(
     """
     rng = Random(f"swarm settings {seed} {settings.swarm}")
     follows = simulated and settings.plan is None and _is_open(settings, "time_limit")
-    most = (QUICK_LOAD_S if follows else settings.time_limit) / SESSIONS_IN_LOAD
-    timeouts = [each for each in SESSION_TIMEOUTS if each <= most] or SESSION_TIMEOUTS[:1]
+    most = settings.time_limit / SESSIONS_IN_LOAD
+    fitting = [each for each in SESSION_TIMEOUTS if each <= most] or SESSION_TIMEOUTS[:1]
+    timeouts = SESSION_TIMEOUTS if follows else fitting
     drawn: dict[str, Any] = {
         "clients": max(least_clients, rng.randint(*CLIENTS)),
         "nodes": rng.choice(_possible(NODES, settings)),
@@ -100,8 +108,9 @@ def swarm_settings(
         session_timeout = chosen.get("session_timeout", settings.session_timeout)
         chosen["usage"] = usage_words(draw_usage(seed_of_usage, session_timeout))
     if follows:
-        usage = parse_usage(chosen.get("usage", settings.usage))
-        chosen["time_limit"] = load_of(usage, chosen.get("clients", settings.clients))
+        whole = replace(settings, **chosen)
+        usage = parse_usage(whole.usage)
+        chosen["time_limit"] = load_of(usage, whole.clients, whole.session_timeout)
     return chosen
 
 

@@ -76,19 +76,22 @@ def test_no_usage_is_drawn_beside_a_plan_by_hand(tmp_path):
 
 
 def test_slow_clients_get_a_longer_load():
-    quick = load_of(Usage(traffic=3, fresh=True, interrupts=0.2), 5)
+    quick = load_of(Usage(traffic=3, fresh=True), 5, 1.0)
     assert quick == QUICK_LOAD_S
-    assert load_of(Usage(holding=7.0), 5) > 2 * quick
-    assert load_of(Usage(think=1.5), 7) > 2 * quick
-    assert load_of(Usage(think=1.5), 2) > load_of(Usage(think=1.5), 7)
+    assert load_of(Usage(), 5, 4.0) == 2 * quick
+    assert load_of(Usage(holding=7.0), 5, 1.0) > 2 * quick
+    assert load_of(Usage(think=1.5), 7, 1.0) > 2 * quick
+    assert load_of(Usage(think=1.5), 2, 1.0) > load_of(Usage(think=1.5), 7, 1.0)
+    assert load_of(Usage(interrupts=0.2), 5, 1.0) == 1.4 * quick
 
 
 def test_the_load_follows_from_the_usage_that_is_drawn_or_given():
     for each in drawn(OPEN):
-        assert each.time_limit == load_of(parse_usage(each.usage), each.clients)
+        usage = parse_usage(each.usage)
+        assert each.time_limit == load_of(usage, each.clients, each.session_timeout)
     assert len({each.time_limit for each in drawn(OPEN)}) > 10
-    given = replace(OPEN, usage="holding=8", clients=4)
-    assert {each.time_limit for each in drawn(given)} == {load_of(Usage(holding=8.0), 4)}
+    given = replace(OPEN, usage="holding=8", clients=4, session_timeout=1.0)
+    assert {each.time_limit for each in drawn(given)} == {load_of(Usage(holding=8.0), 4, 1.0)}
 
 
 def test_a_load_that_was_asked_for_is_kept_and_so_is_one_in_real_time():
@@ -137,6 +140,7 @@ def least_clients(workload, recipe):
         ("breaking", "blacklist", 4),
         ("breaking", "by-identity", 4),
         ("latch", "tally", 3),
+        ("failover", "quorum", 3),
         ("queue", "fifo", 2),
     ],
 )
