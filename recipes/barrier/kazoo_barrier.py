@@ -49,4 +49,4 @@ class KazooBarrier(Barrier):
         try:
             return bool(self._theirs.wait(timeout))
         except (ConnectionLoss, OperationTimeoutError, SessionExpiredError) as error:
-            raise OutcomeUnknown(f"{self._path}: {type(error).__name__} {error}") from error
+            raise OutcomeUnknown(f"{type(error).__name__}: {error}") from error

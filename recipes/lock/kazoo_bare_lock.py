@@ -35,7 +35,7 @@ class KazooBareContest(KazooContest):
         except LockTimeout:
             return None
         except KazooException as error:
-            raise LockUnknown(f"{self._path}: {type(error).__name__} {error}") from error
+            raise LockUnknown(f"{type(error).__name__}: {error}") from error
         if not granted:
             return None
         entry = self._entry_of(lock)
@@ -48,7 +48,7 @@ class KazooBareContest(KazooContest):
         try:
             entry.lock.release()
         except KazooException as error:
-            raise LockUnknown(f"{self._path}: {type(error).__name__} {error}") from error
+            raise LockUnknown(f"{type(error).__name__}: {error}") from error
         finally:
             lost = entry.session.lost
             self._strike(entry)

@@ -118,7 +118,7 @@ class PartyRegistry(ServiceRegistry):
             try:
                 self._party.join()
             except KazooException as error:
-                raise RegistrationUnknown(f"{self._path}: {type(error).__name__}") from error
+                raise RegistrationUnknown(f"{type(error).__name__}: {error}") from error
 
     def deregister(self, timeout: float | None = None) -> None:  # noqa: ARG002
         """Leave; blocks until a server answers.
@@ -133,7 +133,7 @@ class PartyRegistry(ServiceRegistry):
             try:
                 self._party.leave()
             except KazooException as error:
-                raise RegistrationUnknown(f"{self._path}: {type(error).__name__}") from error
+                raise RegistrationUnknown(f"{type(error).__name__}: {error}") from error
             self._party = None
 
     def discover(self, timeout: float | None = None) -> list[str]:  # noqa: ARG002

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from rumpus.checker.check import Check, all_kinds, declaration, perform
-from rumpus.checker.every_run.errors import check_errors
+from rumpus.checker.every_run.errors import UNEXPECTED_ERROR, check_errors
 from rumpus.checker.every_run.exercise import check_exercise
 from rumpus.checker.every_run.late_host import leave_undecided
 from rumpus.checker.history import final_phase
@@ -18,6 +18,7 @@ from rumpus.checker.server_promises.state import check_server_state
 from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
 from rumpus.checker.verdict import CheckResult, Kind, Requirement, Verdict, judge
+from rumpus.recipes.catalogue_entry import CatalogueEntry
 
 
 class Family(Protocol):
@@ -66,6 +67,11 @@ OF_SERVERS = frozenset(
     kind.name for each in ON_SERVERS for kind in declaration(each).finds if kind.about == "servers"
 )
 """Kinds of anomaly that ZooKeeper itself promises to prevent, whatever the recipe."""
+
+
+OF_PROGRAMS = frozenset({UNEXPECTED_ERROR.name})
+"""What every recipe of the catalogues promises beside what it says, unless its calls are those of
+plain znodes: its callers know nothing of its znodes, and of mistakes in it."""
 
 
 def findings(workload: Family, timeline: Timeline, judged: Sequence[Check]) -> list[CheckResult]:
@@ -133,6 +139,9 @@ def judge_timeline(
     promised = frozenset(timeline.promises.prevents)
     if not (timeline.lossy or timeline.damaged):
         promised |= OF_SERVERS
+    made = workload.catalogue.get(recipe)
+    if isinstance(made, CatalogueEntry) and not workload.plain:
+        promised |= OF_PROGRAMS
     judged = [*ON_SERVERS, *workload.judged_by(), check_errors]
     checks = [
         *questions,
@@ -141,7 +150,6 @@ def judge_timeline(
     ]
     leave_undecided(timeline, checks, promised)
     verdict = judge(checks, promised, strict=timeline.strict)
-    made = workload.catalogue.get(recipe)
     if workload.plain and made is not None and not getattr(made, "faulty", False):
         verdict.blamed = "servers"
     per_release = verdict.stats("herd").get("per_release")

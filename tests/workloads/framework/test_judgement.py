@@ -35,6 +35,25 @@ def test_every_promise_of_a_recipe_is_looked_for(name):
         assert recipe.promises.prevents <= sought
 
 
+@pytest.mark.parametrize(
+    ("name", "recipe", "promised"),
+    [
+        ("lock", "kazoo-bare", True),
+        ("lock", "package.locks:Lock", False),  # it says itself what it promises
+        ("multi", "multi", False),  # its callers know its znodes
+    ],
+)
+def test_no_recipe_of_the_catalogue_may_raise_what_a_server_answers(name, recipe, promised):
+    workload, recorded = WORKLOADS[name], Recorded()
+    recorded.add(1, 0, "invoke", workload.main or "write")
+    recorded.add(2, 0, "info", workload.main or "write", error="NoNodeError: ")
+    history = recorded.end(100).history()
+    timeline = workload.lay_out(laid_out(history, prevents={"stuck-waiter"}))
+    verdict = judge_timeline(timeline, workload, recipe)
+    told = [each.promised for each in verdict.anomalies if each.kind == "unexpected-error"]
+    assert told == [promised]
+
+
 def test_a_class_of_another_repository_is_asked_for_what_it_says_and_nothing_else():
     sites = AgreeingSites()
     timeline = sites.lay_out(laid_out(Recorded().end(100).history()))
