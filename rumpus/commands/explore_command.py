@@ -41,7 +41,7 @@ PLAIN_PERIOD_S = 10.0
 PROFILE: ProfileName = "normal"
 """The swarm of every other run, unless a plan or a swarm is asked for."""
 
-LOAD_S = 15.0
+LOAD_S = 20.0
 """Seconds of load of each run if nothing is said."""
 
 BUDGET_S = 60.0

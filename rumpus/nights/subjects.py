@@ -23,7 +23,7 @@ from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.references import NotFound, is_reference
 from rumpus.workloads.registry import WORKLOADS, find_workload
 
-LOADS_S: Final[Mapping[Ensemble, float]] = {"sim": 15.0, "docker": 30.0}
+LOADS_S: Final[Mapping[Ensemble, float]] = {"sim": 20.0, "docker": 30.0}
 """Seconds of load of a run, if the job does not say it."""
 
 RECIPES: Final = "rumpus.recipes."

@@ -124,7 +124,7 @@ def test_an_own_workload_without_own_recipes_has_its_sound_ones(trial):
 def test_names_become_references_and_defaults_of_the_project_count(trial, project):
     (mine,) = trial(Job(workloads=("lock",)))
     assert mine.settings.recipe == "nightshop_locks:Mine"
-    assert (mine.settings.clients, mine.settings.time_limit) == (4, 15.0)
+    assert (mine.settings.clients, mine.settings.time_limit) == (4, 20.0)
     assert mine.files == [project / "nightshop_locks.py", project / "nightshop_paths.py"]
 
 
