@@ -308,6 +308,10 @@ class ChubbyWorkload(ContentionWorkload):
 
     # The load.
 
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - the same for all
+        """Two that contend, one that reads, and one that changes files."""
+        return 4
+
     def load(self, client: Client) -> Steps:
         """Most clients take turns with the lock, and read, write and follow files in between.
 
@@ -450,7 +454,8 @@ class ChubbyWorkload(ContentionWorkload):
         counted(len(TOPICS), "keys_told", "missed changes", "kinds of change that were told"),
         counted(10, "accepted", "guarded writes", "accepted writes with a sequencer"),
         counted(3, "called_valid", "sequencers", "sequencers called valid"),
-        counted(3, "called_stale", "sequencers", "sequencers called stale"),
+        # In 20 s of load there are five to twelve, but two where holders are frozen for long.
+        counted(1, "called_stale", "sequencers", "sequencers called stale"),
     )
 
 
