@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 
 from rumpus.checker.every_run.final_answers import check_final_answers
+from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.families.counter_totals import MISCOUNT, check_totals
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import SECOND
@@ -102,6 +103,7 @@ class CounterWorkload(Workload):
         return [until_ok(self.read(key=key), TRIES) for key in range(len(AMOUNTS))]
 
     checks = (
+        partial(check_timeouts, grace=GRACE_S),
         follows("counter", MISCOUNT, "add", "read"),
         partial(check_totals, add="add", read="read"),
         partial(check_final_answers, most_tries=TRIES),

@@ -7,6 +7,7 @@ both agree or its time is over, and tells both.
 from collections.abc import Sequence
 from typing import ClassVar, NotRequired, TypedDict
 
+from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.families.convergence import count_expiries
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.timeline.timeline import Timeline
@@ -132,6 +133,7 @@ class GroupMembership(Workload):
         yield client.rest(client.context.session_timeout + 2.0)
 
     checks = (
+        check_timeouts,
         check_lists,
         check_discovery,
         check_presence,

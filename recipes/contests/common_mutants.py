@@ -11,6 +11,8 @@ Kind = TypeVar("Kind")
 
 IGNORES_TIMEOUT: Final = "ignores its timeout and waits for ever"
 
+RESTS_AFTER_TIMEOUT: Final = "rests for some seconds before it tells that it got no answer in time"
+
 HALVES_TIMEOUT: Final = "gives up after half of its timeout"
 
 WAITS_FOR_ITSELF: Final = (

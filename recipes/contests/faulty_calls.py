@@ -1,7 +1,7 @@
 """Mistakes in how a call reads, waits and gives up, shared by the mutants of several families."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, WatchedEvent
@@ -11,6 +11,10 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 Found = TypeVar("Found")
+
+
+REST_S: Final = 8.0
+"""How long a call that is over rests before it tells that."""
 
 
 class DeafCall(RetryingCall):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests.common_mutants import FIRST_SESSION
+from rumpus.recipes.contests.common_mutants import FIRST_SESSION, RESTS_AFTER_TIMEOUT
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.counter import faulty_counters
 from rumpus.recipes.counter.kazoo_counter import KazooCounter
@@ -38,6 +38,9 @@ COUNTERS: Final[Mapping[str, CatalogueEntry[Counter]]] = {
         "returns the total that it reads after its addition: if others have added meanwhile, two "
         "clients are told the same total",
         {"miscount"},
+    ),
+    "rests-after-timeout": mutant(
+        faulty_counters.RestsAfterTimeoutCounter, RESTS_AFTER_TIMEOUT, {"overdue-call"}
     ),
     "first-session": mutant(faulty_counters.FirstSessionCounter, FIRST_SESSION, {"stuck-waiter"}),
 }

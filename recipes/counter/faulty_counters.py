@@ -3,6 +3,7 @@
 import time
 from functools import cached_property
 
+from rumpus.recipes.contests.faulty_calls import REST_S
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt
 from rumpus.recipes.mistake import given, made
 from rumpus.recipes.outcomes import NotDone
@@ -58,3 +59,13 @@ class FirstSessionCounter(Counter):
             time.sleep(timeout or 0.0)
             raise NotDone(f"{self._path}: the session has ended")
         return super().read(timeout)
+
+
+class RestsAfterTimeoutCounter(Counter):
+    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
+        try:
+            return super().add(amount, timeout, key=key)
+        except AdditionUnknown:
+            made(own=True)
+            time.sleep(REST_S)
+            raise

@@ -18,7 +18,7 @@ class KazooCounter(Counter):
     """``kazoo.recipe.counter.Counter``; see the module's docstring."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=Counter.promises.prevents,
+        prevents=Counter.promises.prevents - {"overdue-call"},
         notes=(
             "kazoo promises that changes are atomic, and repeats requests by its retry policy. It "
             "promises nothing about lost replies. kazoo reads its value from any server, which may "

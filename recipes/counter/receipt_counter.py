@@ -64,7 +64,7 @@ class Counter(RetryingRecipe):
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"miscount", "stuck-waiter"}),
+        prevents=frozenset({"miscount", "overdue-call", "stuck-waiter"}),
         notes=(
             "An addition of unknown outcome is made once if the same name repeats it under its "
             "key before it adds anything else. The receipt of a name stays until ``forget``: one "

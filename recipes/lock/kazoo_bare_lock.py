@@ -61,6 +61,6 @@ class KazooBareLock(ContestLock):
 
     contest = KazooBareContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | LIVENESS | {"unaware-holder"},
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "overdue-call"},
         notes=KAZOO_NOTES + "kazoo gives no tokens.",
     )

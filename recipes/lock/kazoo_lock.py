@@ -135,7 +135,7 @@ class KazooLock(ContestLock):
 
     contest = KazooContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression", "overdue-call"},
         tokens=True,
         notes=KAZOO_NOTES + "The adapter removes nodes that a failed acquire leaves, and reads the "
         "token: kazoo does neither.",

@@ -13,7 +13,8 @@ from rumpus.recipes.read_write.kazoo_read_write_lock import KazooReadContest, Ka
 from rumpus.recipes.read_write.read_write_lock import ReadLock, ReadWriteLock
 
 PROMISES: Final = Promises(
-    prevents=EXCLUSION | LIVENESS | {"unaware-holder"}, notes=KAZOO_NOTES + "kazoo gives no tokens."
+    prevents=EXCLUSION | LIVENESS | {"unaware-holder", "overdue-call"},
+    notes=KAZOO_NOTES + "kazoo gives no tokens.",
 )
 
 

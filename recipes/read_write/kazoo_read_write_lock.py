@@ -14,7 +14,7 @@ from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.read_write.read_write_lock import ReadLock, ReadWriteLock
 
 PROMISES: Final = Promises(
-    prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},
+    prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression", "overdue-call"},
     notes=(
         "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues. "
         "Timeouts do not hold while no server is in reach. Nodes that a failed acquire leaves "

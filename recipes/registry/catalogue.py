@@ -5,7 +5,7 @@ from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
-from rumpus.recipes.contests.common_mutants import FIRST_SESSION
+from rumpus.recipes.contests.common_mutants import FIRST_SESSION, RESTS_AFTER_TIMEOUT
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.registry import faulty_registries
 from rumpus.recipes.registry.kazoo_registry import (
@@ -66,6 +66,9 @@ REGISTRIES: Final[Mapping[str, CatalogueEntry[ServiceRegistry]]] = {
         "lists without catching up first: a server that lags does not show those that have just "
         "registered, and still shows those that have left",
         {"ghost-entry", "missing-entry"},
+    ),
+    "rests-after-timeout": mutant(
+        faulty_registries.RestsAfterTimeoutRegistry, RESTS_AFTER_TIMEOUT, {"overdue-call"}
     ),
     "first-session": mutant(
         faulty_registries.FirstSessionRegistry, FIRST_SESSION, {"stuck-waiter"}

@@ -1,18 +1,23 @@
 """Service registries with one known mistake each, which the harness must find."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import SessionExpiredError
 
 from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.faulty_calls import REST_S
 from rumpus.recipes.mistake import made
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.registry.service_registry import (
     Registration,
     RegistrationUnknown,
     ServiceRegistry,
 )
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session
+from rumpus.recipes.requests.session import Session, Unanswered
 
 
 class Once(Registration):
@@ -30,6 +35,30 @@ class Once(Registration):
         if self._wanted:
             made(self.address)
         super()._remove(entry)
+
+
+class RestsAfterTimeoutRegistry(ServiceRegistry):
+    def register(self, address: str, timeout: float | None = None) -> None:
+        with _rest():
+            super().register(address, timeout)
+
+    def deregister(self, timeout: float | None = None) -> None:
+        with _rest():
+            super().deregister(timeout)
+
+    def discover(self, timeout: float | None = None) -> list[str]:
+        with _rest():
+            return super().discover(timeout)
+
+
+@contextmanager
+def _rest() -> Iterator[None]:
+    try:
+        yield
+    except (OutcomeUnknown, Unanswered, SessionExpiredError):
+        made(own=True)
+        time.sleep(REST_S)
+        raise
 
 
 class FirstSessionRegistry(ServiceRegistry):

@@ -234,7 +234,7 @@ class ServiceRegistry(Recipe):
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=PRESENCE,
+        prevents=PRESENCE | {"overdue-call"},
         notes=(
             "A server that has died is listed until its session expires. A watched view lags. What "
             "``discover`` lists was true at one moment of the call, and may be outdated after it."

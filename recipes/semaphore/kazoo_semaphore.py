@@ -40,6 +40,6 @@ class KazooSemaphore(Semaphore):
 
     contest = KazooSemaphoreContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | LIVENESS | {"unaware-holder"},
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "overdue-call"},
         notes=KAZOO_NOTES + "The adapter removes leases that a failed acquire leaves. No tokens.",
     )
