@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
-from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.operation_table import FIELDS, OK, WITHOUT_VALUE, OperationTable
 from rumpus.checker.deciders.program_order import program_order
 from rumpus.checker.deciders.values import Ints, Values, WrongOperations
-from rumpus.checker.deciders.wording import at
+from rumpus.checker.deciders.wording import at, who
 
 NO_PART = "no part of the model"
 """The meaning, in ``ModelEntry.functions``, of operations that a model ignores."""
@@ -61,6 +61,7 @@ class ModelEntry:
             are rows of the table it was given.
         sequential: whether it takes the operations of each process in their order by itself. For
             the others their order is made visible in the times (`program_order`).
+        values: whether its arguments and results are any values, also null.
     """
 
     name: str
@@ -71,6 +72,7 @@ class ModelEntry:
     initial: str | None = None
     runs: str = ""
     sequential: bool = False
+    values: bool = False
 
 
 def decide(
@@ -89,6 +91,12 @@ def decide(
         raise WrongOperations(
             f"{entry.name} knows no operation {', '.join(map(repr, sorted(unknown)))}; "
             f"it knows {', '.join(entry.functions)}"
+        )
+    if entry.values and (alone := table.field(WITHOUT_VALUE).present).any():
+        raise WrongOperations(
+            f"{who(table, int(np.argmax(alone)))} has a value of nothing but fields "
+            f"({', '.join(sorted(FIELDS - {'key', 'value', 'session'}))}), which are taken apart: "
+            f'{entry.name} reads none of them, so say {{"value": ...}} around it'
         )
     decision = _in_program_order(entry, table, initial, budget or Budget())
     decision.model = entry.name

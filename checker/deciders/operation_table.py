@@ -45,6 +45,11 @@ FIELDS = frozenset(
 """A record's value that is an object with only these keys becomes a column for each key."""
 
 
+WITHOUT_VALUE = "without value"
+"""The column that tells of a row that one of its values was an object of `FIELDS`, and not only of
+``key`` and ``session``, without a ``value``: there it is null, which a model may take for one."""
+
+
 def other_key(index: int, asked: object, told: object) -> ValueError:
     """The error for a completion that names another key than its call."""
     return ValueError(

@@ -23,6 +23,7 @@ from rumpus.checker.deciders.operation_table import (
     INFO,
     NEVER,
     OK,
+    WITHOUT_VALUE,
     OperationTable,
     other_key,
 )
@@ -47,6 +48,10 @@ def table_of(history: History) -> OperationTable:
     builder = TableBuilder()
     builder.add(history)
     return builder.build()
+
+
+_OF_OBJECTS = frozenset({"key", "session"})
+"""What says of which object, or of whom, an operation is, and is no part of a value."""
 
 
 class TableBuilder:
@@ -107,6 +112,9 @@ class TableBuilder:
                 if not form or not FIELDS.issuperset(form):
                     self._columns[name].add(records[places], of_form)
                     continue
+                if "value" not in form and not _OF_OBJECTS.issuperset(form):
+                    told = self._columns.setdefault(WITHOUT_VALUE, _Column())
+                    told.add(records[places], [True] * len(places))
                 parts = zip(*map(dict.values, of_form), strict=True)
                 for part, column in zip(form, parts, strict=True):
                     known = self._columns.setdefault(name if part == "value" else part, _Column())

@@ -88,19 +88,22 @@ def disturbances(
         spans[client] += frozen
     for client, down in disconnected(history).items():
         spans[client] += down
+    # There may be many clients, of which nothing else is known: they share one list.
+    common = merged(everybody)
     return {
-        client: merged([*everybody, *spans.get(client, [])]) for client in range(history.clients)
+        client: merged([*common, *spans[client]]) if client in spans else common
+        for client in range(history.clients)
     }
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """Spans in order, those that overlap joined."""
+    """Spans in order, those that overlap joined; the others are the same objects."""
     merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+    for span in sorted(spans):
+        if merged and span[0] <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], span[1]))
         else:
-            merged.append((start, end))
+            merged.append(span)
     return merged
 
 

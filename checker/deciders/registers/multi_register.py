@@ -24,5 +24,6 @@ MULTI_REGISTER = ModelEntry(
     },
     algorithms=(searched("always; each group of registers that operations connect by itself"),),
     decide=_decide,
+    values=True,
     initial="an object of keys and values; registers that it does not name are null",
 )

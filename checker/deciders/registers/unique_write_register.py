@@ -204,6 +204,7 @@ REGISTER = ModelEntry(
     initial=_INITIAL,
     algorithms=(_ZONES, _SEARCH),
     decide=_decider(Register),
+    values=True,
 )
 CAS_REGISTER = ModelEntry(
     name="cas-register",
@@ -216,4 +217,5 @@ CAS_REGISTER = ModelEntry(
     initial=_INITIAL,
     algorithms=(_ZONES, _SEARCH),
     decide=_decider(CasRegister),
+    values=True,
 )

@@ -152,6 +152,16 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return [run for run in self.runs if run.role == "run"]
 
     @property
+    def unexplained(self) -> Mapping[str, int]:
+        """Subject -> runs that were violations by none of the failures: by hazards (``strict``)."""
+        known = {each.failure.id for each in self.failures}
+        return Counter(
+            run.subject
+            for run in self.trials
+            if run.outcome == "violation" and known.isdisjoint(run.failures)
+        )
+
+    @property
     def outcomes(self) -> Mapping[str, Counter[str]]:
         """Subject -> outcome -> number of runs; ``none`` of those that were not performed.
 
@@ -193,14 +203,15 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def exit_code(self) -> int:
         """The exit code: of the gravest of what came of it, in this order.
 
-        1: a promise is broken, a case has come back, an expectation is over, or a command failed.
+        1: a promise is broken, or a hazard counts as that; a case has come back, an expectation is
+        over, or a command failed.
         5: a canary stayed green, a run was not the same when performed again, or rumpus failed.
         4: what was to be looked at could not be: the host did not allow it. 2: or does not exist.
         3: a case is stale, nothing was exercised or decided somewhere, nothing was run at all, or
         the night was ended early. 0: none of these.
         """
         regressions = self.of_state("regression")
-        if self.broken or regressions or self.expired or self.failed_commands:
+        if self.broken or self.unexplained or regressions or self.expired or self.failed_commands:
             return VIOLATION
         codes = {_CODES.get(each.kind, ENVIRONMENT) for each in self.night.troubles}
         codes |= {DEFECT} if self.blind else set()

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +68,21 @@ def load_night(path: Path) -> NightDocument:
                 raise UsageError(f"{path}: {place!r}: a case lies in the night's directory")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not what `rumpus nightly` writes: {error}") from error
+    if why := next(_inconsistent(document), None):
+        raise UsageError(
+            f"{path}: contradicts itself: {why}; it was damaged or changed, so make that part again"
+        )
     return document
+
+
+def _inconsistent(document: NightDocument) -> Iterator[str]:
+    """What of a night does not add up, in words. No night is written so."""
+    cases = {each.name: each.state for each in document.cases}
+    for run in document.runs:
+        if run.role == "case" and run.found == "regression" and run.name not in cases:
+            yield f"the case {run.name} has come back in a run, and is not among the cases"
+    if document.night.ended is not None and document.night.exit_code != document.exit_code:
+        yield f"it ended with {document.night.exit_code}, and what it says is {document.exit_code}"
 
 
 def check_night_parts(parts: Mapping[Path, NightDocument]) -> None:

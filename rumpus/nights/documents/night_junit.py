@@ -49,6 +49,8 @@ def _recipes(document: NightDocument) -> ET.Element:
                 f"{each.failure.fingerprint}",
                 "\n".join([f"rumpus failure {each.failure.id}", *story]),
             )
+        if number := document.unexplained.get(subject):
+            _outcome(case, "failure", "hazards", f"{number} runs were violations by hazards", "")
         if subject in document.unexercised:
             _outcome(case, "error", "inconclusive", "too little happened in all runs", "")
         elif subject in document.undecided:

@@ -84,6 +84,8 @@ def _gravest(document: NightDocument) -> list[str]:
     if known:
         names = _by_recipe(known)
         said.append(f"{many(len(known), 'known failure')} still there: {names}")
+    for subject, runs in document.unexplained.items():
+        said.append(f"{many(runs, 'violation')} of {subject} by hazards")
     for state, words in (("regression", "back"), ("stale", "stale")):
         cases = [each for each in document.cases if each.state == state]
         if cases:

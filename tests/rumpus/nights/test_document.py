@@ -37,6 +37,7 @@ SIGNS = {
     "known": (1, {"failures": (failed("known"),)}),
     "regression": (1, {"cases": (case_in("regression"),)}),
     "expired": (1, {"expired": ("it",)}),
+    "hazards, strictly": (1, {"runs": (VALID_RUN, *runs_of("violation"))}),
     "command": (1, {"commands": (CommandResult(name="x", exit_code=2, seconds=1.0),)}),
     "blind": (5, {"canaries": (BLIND,)}),
     "unstable": (5, {"troubles": ("unstable",)}),
@@ -85,7 +86,8 @@ def test_of_two_the_gravest_counts(one, two):
 
 
 @pytest.mark.parametrize(
-    "sign", sorted(SIGNS.keys() - {"undecided", "unexercised", "nothing", "command"})
+    "sign",
+    sorted(SIGNS.keys() - {"undecided", "unexercised", "nothing", "command", "hazards, strictly"}),
 )
 def test_a_night_without_a_run_is_never_green(sign):
     fields = {**SIGNS[sign][1], "runs": ()}

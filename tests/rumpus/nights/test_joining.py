@@ -50,6 +50,34 @@ def test_parts_that_make_no_whole_are_refused(parts, documents, words):
         check_night_parts(parts(*documents))
 
 
+def changed(tmp_path, **night):
+    """A part whose ``night.json`` was changed: fields of the document, and its exit code."""
+    path = tmp_path / "night.json"
+    told = json.loads(to_json(part(0)))
+    told["night"] |= {"ended": 1.0, **night.pop("night", {})}
+    path.write_text(json.dumps(told | night))
+    return path
+
+
+RUN = {"role": "run", "subject": "lock / fair, sim", "kind": "usual", "outcome": "violation"}
+BACK = {**RUN, "role": "case", "name": "x", "found": "regression"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"runs": [{**RUN, "failures": ["0123456789"]}]}, "with 0, and what it says is 1"),
+        ({"runs": [BACK]}, "the case x has come back"),
+        ({"night": {"exit_code": 1}}, "with 1, and what it says is 0"),
+        ({"runs": [RUN], "night": {"exit_code": 0}}, "with 0, and what it says is 1"),
+    ],
+)
+def test_a_part_that_contradicts_itself_is_refused(tmp_path, fields, why):
+    assert load_night(changed(tmp_path))
+    with pytest.raises(UsageError, match=f"contradicts itself: .*{why}"):
+        load_night(changed(tmp_path, **fields))
+
+
 def test_parts_that_make_a_whole_are_taken(parts):
     check_night_parts(parts(part(1), part(0)))
 
