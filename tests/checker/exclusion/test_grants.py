@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumpus.checker.exclusion import grants
 from rumpus.checker.exclusion.grants import check_order, judge_tokens
 from rumpus.checker.history import History
 from rumpus.checker.timeline.holds import Hold, Words, extract_holds
@@ -214,3 +215,14 @@ def test_an_order_that_no_grant_tells_is_unknown():
 
 def test_a_run_without_grants_has_no_order_to_judge():
     assert order(Recorded(), ServerView(known=KNOWN)).unknown == []
+
+
+def test_of_many_overtakings_some_are_told(monkeypatch):
+    monkeypatch.setattr(grants, "MOST_TOLD", 3)
+    recorded = Recorded(clients=2)
+    for at in range(6):
+        began = 10 * at
+        recorded.acquire(began, began + 1, at % 2, node=node(9 - at))
+        recorded.release(began + 2, began + 3, at % 2)
+    assert len(order(recorded, None).unknown) == 3
+    assert len(order(recorded, ServerView(known=KNOWN)).anomalies) == 3

@@ -66,4 +66,4 @@ def test_a_link_in_the_place_of_the_file_stays_and_leads_to_what_was_written(
     (tmp_path / "far").touch()
     assert rumpus(*words).code == 0
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "far").read_text().startswith("{")
+    assert ":process" in (tmp_path / "far").read_text()
