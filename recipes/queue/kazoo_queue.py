@@ -171,17 +171,13 @@ class KazooLockingQueue(_KazooQueue):
         """Let kazoo ``consume`` or ``release``."""
         try:
             finished = getattr(self._queue, way)()
-        except NoNodeError as error:  # of the lock: kazoo does not expect it to be gone
-            self._tell_no_lock(error)
+        except NoNodeError:  # of the lock: kazoo looks for it and does not expect it to be gone
             finished = False
         except KazooException as error:
             raise QueueUnknown(f"{type(error).__name__}: {error}") from error
         if not finished:
             self._lost_claim()
             raise ClaimLost(f"{self._path}: kazoo's lock on the element is gone")
-
-    def _tell_no_lock(self, error: NoNodeError) -> None:
-        """Say nothing: it is taken for the False that kazoo documents."""
 
     def _lost_claim(self) -> None:
         """Use a new object from now on: the old one would return the lost element for ever."""
@@ -190,10 +186,6 @@ class KazooLockingQueue(_KazooQueue):
 
 class KazooBareLockingQueue(KazooLockingQueue):
     """As most users have it: one ``LockingQueue`` object, also after a lost claim."""
-
-    def _tell_no_lock(self, error: NoNodeError) -> None:
-        """Tell what kazoo has raised, where it documents False (finding 16)."""
-        raise QueueUnknown(f"{type(error).__name__}: {error}") from error
 
     def _lost_claim(self) -> None:
         """Do nothing."""

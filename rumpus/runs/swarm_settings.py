@@ -18,6 +18,7 @@ from rumpus.harness.generators.usage import Usage, draw_usage, parse_usage, usag
 from rumpus.nemesis.registry import FAULTS
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.runs.run_settings import OPTIONS, RunSettings
+from rumpus.workloads.contests.contention import PART_S
 
 CLIENTS: Final = (2, 7)
 """The least and the most clients."""
@@ -61,7 +62,8 @@ def load_of(usage: Usage, clients: int, session_timeout: float) -> float:
 
     - Faults last as long as sessions do, and some turns wait until one has ended.
     - A client that holds for seconds makes everybody wait; half of its holds last from half of
-      ``holding`` to all of it.
+      ``holding`` to all of it. They have parts, before each of which it may rest; and a fault in
+      one keeps the others waiting until the session has ended.
     - Clients that rest seldom meet, the more seldom the fewer they are; a rest is half of ``think``
       on average.
     - An interrupted turn comes to nothing.
@@ -69,7 +71,10 @@ def load_of(usage: Usage, clients: int, session_timeout: float) -> float:
     Other parts of a usage make some turns shorter, and none longer.
     """
     quick = max(QUICK_LOAD_S, SESSIONS_IN_QUICK_LOAD * session_timeout)
-    held = usage.holding * 3 / 8
+    held = 0.0
+    if usage.holding:
+        rest = usage.think / 2 / (usage.burst + 1)
+        held = usage.holding * 3 / 8 * (1 + rest / PART_S) + session_timeout
     rested = CALLS_IN_TURN * usage.think / 2 * (1 + 2 / clients)
     return round((quick + TURNS * (held + rested)) * (1 + 2 * usage.interrupts), 3)
 

@@ -79,7 +79,10 @@ def test_slow_clients_get_a_longer_load():
     quick = load_of(Usage(traffic=3, fresh=True), 5, 1.0)
     assert quick == QUICK_LOAD_S
     assert load_of(Usage(), 5, 4.0) == 2 * quick
-    assert load_of(Usage(holding=7.0), 5, 1.0) > 2 * quick
+    long = load_of(Usage(holding=7.0), 5, 1.0)
+    assert long > 2 * quick
+    resting = load_of(Usage(think=0.5), 5, 1.0) - quick
+    assert load_of(Usage(holding=7.0, think=0.5), 5, 1.0) > long + resting + 10.0  # in holds, too
     assert load_of(Usage(think=1.5), 7, 1.0) > 2 * quick
     assert load_of(Usage(think=1.5), 2, 1.0) > load_of(Usage(think=1.5), 7, 1.0)
     assert load_of(Usage(interrupts=0.2), 5, 1.0) == 1.4 * quick

@@ -269,6 +269,8 @@ LONG_CALLS = {
     "jobs": ("claim", {}),
     "watch": ("await", {"key": "a0", "version": 1}),
     "chubby": ("acquire", {"mode": "write"}),
+    "counter": ("read", {"key": 0}),
+    "registry": ("discover", {}),
     **of_families("LONG_CALL"),
 }
 
