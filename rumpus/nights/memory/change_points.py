@@ -96,6 +96,9 @@ def rate_alarm(nights: Sequence[Night], series: int = 1) -> Alarm | None:
     hits = [0, *accumulate(night.hits for night in nights)]
     runs = [0, *accumulate(night.runs for night in nights)]
 
+    if not hits[-1]:
+        return None
+
     def part(begin: int, end: int) -> tuple[int, int]:
         return hits[end] - hits[begin], runs[end] - runs[begin]
 
