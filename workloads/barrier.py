@@ -7,7 +7,7 @@ how many abandoned calls still wait.
 """
 
 from functools import partial
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
@@ -112,6 +112,10 @@ class BarrierWorkload(Workload):
             lambda: [call for call in opened.left if call.running], patience
         )
         return {"waiting": len(asleep)}
+
+    def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - the same for all
+        """The keepers, and one that only waits."""
+        return KEEPERS + 1
 
     def load(self, client: Client) -> Steps:
         """Keep one barrier after the other, a shift each, and then wait at any for a while.

@@ -143,6 +143,7 @@ def least_clients(workload, recipe):
         ("breaking", "blacklist", 4),
         ("breaking", "by-identity", 4),
         ("latch", "tally", 3),
+        ("barrier", "rechecking", 3),
         ("chubby", "library", 4),
         ("failover", "quorum", 3),
         ("queue", "fifo", 2),
