@@ -138,3 +138,21 @@ def test_where_once_is_enough_one_release_ends_what_was_entered_twice():
     history = recorded.end(999).history()
     ends = [extract_holds(history, words)[0].believed_until for words in (counted, uncounted)]
     assert ends == [999 * MS, 400 * MS]
+
+
+def cut(target, start, end):
+    """A holder that doubts at 300 ms, and a client whose links are cut meanwhile."""
+    recorded, fault = granted(), {"id": 4, "kind": "client-partition", "targets": [target]}
+    told = {**fault, "verified": True}
+    for time, f in ((start, "start"), (end, "stop")):
+        if f == "stop":
+            recorded.session(300, 0, "doubts")
+        recorded.add(time, "nemesis", "invoke", f, fault)
+        recorded.add(time + 1, "nemesis", "info", f, told)
+    return found(recorded.release(5000, 5010, 0))
+
+
+def test_a_holder_that_is_cut_off_may_notice_before_kazoo_does():
+    assert cut("c0", 210, 400) == []
+    assert len(cut("c1", 210, 400)) == 1, "another client's is none"
+    assert len(cut("c0", 150, 400)) == 1, "it was granted all the same"
