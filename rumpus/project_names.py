@@ -209,11 +209,7 @@ class Names:
         Not those in a run's directory: no module of anybody's project lies there.
         """
         found = [] if self.settings.file is None else [str(self.settings.file.parent)]
-        with contextlib.suppress(OSError):  # the working directory may have been removed
-            here = Path.cwd()
-            if str(here) not in found and run_around(here) is None:
-                found.append(str(here))
-        return found
+        return list(dict.fromkeys([*found, *working_directory()]))
 
     def find_modules(self, references: Iterable[str] | None = None) -> None:
         """Let the modules of references be imported, after all that are installed.
@@ -225,10 +221,26 @@ class Names:
             references: what is to be imported; None: all that has a name here.
         """
         every = references if references is not None else [each.reference for each in self.named]
-        for module in dict.fromkeys(each.partition(":")[0] for each in every if is_reference(each)):
-            _, place = found_module(module.partition(".")[0], self.places)
-            if place is not None and place not in sys.path:
-                sys.path.append(place)
+        find_modules(every, self.places)
+
+
+def working_directory() -> Sequence[str]:
+    """The working directory, if modules may lie there; not if it is in a run's, or is gone."""
+    with contextlib.suppress(OSError):
+        here = Path.cwd()
+        if run_around(here) is None:
+            return [str(here)]
+    return []
+
+
+def find_modules(references: Iterable[str], places: Sequence[str]) -> None:
+    """Let the modules of references be imported from these places; see `Names.find_modules`."""
+    for module in dict.fromkeys(
+        each.partition(":")[0] for each in references if is_reference(each)
+    ):
+        _, place = found_module(module.partition(".")[0], places)
+        if place is not None and place not in sys.path:
+            sys.path.append(place)
 
 
 def references_of(settings: "RunSettings") -> list[str]:

@@ -32,7 +32,7 @@ from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND, register
 from rumpus.nemesis.swarm import swarm_plan
-from rumpus.project_names import names_here, references_of
+from rumpus.project_names import find_modules, references_of, working_directory
 from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
@@ -91,7 +91,7 @@ class PreparedRun:
     ) -> None:
         check(settings)
         refuse_rivals(settings)
-        names_here().find_modules(references_of(settings))
+        find_modules(references_of(settings), working_directory())
         self._say = say
         self.workload = known_workload(settings.workload)
         self._own_faults = [find_fault(reference) for reference in settings.fault]

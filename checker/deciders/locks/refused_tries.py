@@ -154,6 +154,9 @@ def decide_refused_tries(
     if not alone.any() and not uncertain:
         return None
     lonely = np.flatnonzero(alone & ~asked.near(floating.widest()))
+    own = np.isin(asked.acquire[lonely], holds.maybe)
+    if bool((table.call[asked.acquire[lonely]][own] == returned[lonely][own]).any()):
+        return undecided("a try was refused when its process called an acquire of unknown outcome")
     if uncertain:
         if bool(asked.near(sure).all()):
             # Each of them overlaps a core, wherever the other holds are placed.

@@ -54,6 +54,13 @@ _HELD: Final[dict[str, int]] = {}
 NO_NIGHTS: Final = "no nights yet: rumpus nightly makes them"
 
 
+_AT_ONCE: Final = 1_000
+_FEW_ROWS: Final = 10_000
+_LEAST_ROW: Final = 4
+"""Bytes of a file for each row that a query finds. A damaged tree of SQLite's may be a net, in
+which one page is reached a thousand times."""
+
+
 class StoreFile:
     """An open file of SQLite that has the store's tables. For one thread.
 
@@ -213,8 +220,23 @@ class StoreFile:
             StoreError: it cannot be read.
             UnreadableRun: it is damaged.
         """
+        found: list[tuple[Any, ...]] = []
         with self._bounded():
-            return self._connection.execute(sql, values).fetchall()
+            cursor = self._connection.execute(sql, values)
+            while part := cursor.fetchmany(_AT_ONCE):
+                found += part
+                if len(found) > _FEW_ROWS and len(found) > self._bytes() // _LEAST_ROW:
+                    raise UnreadableRun(
+                        self.path,
+                        "it is damaged: a query finds more rows than it has room for",
+                        "move it out of the way and begin anew",
+                    )
+        return found
+
+    def _bytes(self) -> int:
+        """The size of the file, with that of its log."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return sum(each.stat().st_size for each in (self.path, log) if each.exists())
 
     @contextlib.contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:

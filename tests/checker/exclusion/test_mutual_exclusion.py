@@ -387,7 +387,7 @@ def test_a_client_does_not_exclude_itself():
         Hold(client=n % 3, process=n, called=0, granted=n, beliefs=[(n, 20 + n)]) for n in range(4)
     ]
     assert {first.client for first, second, *_ in overlaps([holds[0], holds[3]])} == set()
-    assert len(overlaps(holds[:2])) == 1
+    assert len([*overlaps(holds[:2])]) == 1
     assert list(crowds([holds[0], holds[1], holds[3]], 2)) == []
     assert len(list(crowds(holds, 2))) == 2
 

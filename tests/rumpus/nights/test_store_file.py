@@ -410,3 +410,16 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path, monkeypatch):
     with Store.opened(path) as store:
         assert len(store.nights()) == 2
         assert store._file.rows("SELECT 1 FROM sqlite_schema WHERE name = 'weather'") == []
+
+
+def test_a_query_that_finds_more_than_the_file_has_room_for_is_damage(path, monkeypatch):
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1))
+    monkeypatch.setattr(store_file, "_FEW_ROWS", 10)
+    monkeypatch.setattr(store_file, "_LEAST_ROW", 1 << 30)  # as if each row took a gigabyte
+    many = (
+        "WITH RECURSIVE more(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM more WHERE n < 100) "
+        "SELECT n FROM more"
+    )
+    with Store.opened(path) as store, pytest.raises(UnreadableRun, match="more rows than it has"):
+        store._file.rows(many)
