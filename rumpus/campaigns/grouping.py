@@ -12,6 +12,9 @@ UNKNOWN: Final = {
     "stays": "it is there with all changes",
     "rare": "too few runs show it",
     "not reproduced": "its own run does not show it any more",
+    "unknown": "its own run cannot be judged",
+    "unperformed": "its own run cannot be performed",
+    "untried": "no change could be tried",
 }
 """State of a failure whose cause is not known -> why not."""
 

@@ -35,11 +35,16 @@ class Ran(NamedTuple):
         shown: whether it showed the case's failure; None if that cannot be told.
         digest: of the run; None if it was not simulated.
         error: why it could not be performed; empty if it was.
+        exit_code: what ``rumpus run`` would have exited with because of that; 0 without an error.
     """
 
     shown: bool | None
     digest: str | None = None
     error: str = ""
+    exit_code: int = 0
+
+
+State = Literal["known", "stays", "rare", "not reproduced", "unknown", "unperformed", "untried"]
 
 
 Changes = tuple[str, ...]
@@ -102,16 +107,21 @@ class Traced:
 
     Attributes:
         state: ``known``; ``stays``, if it is there with all changes; ``rare``, if runs with all
-            changes but one do not show it, whichever that is; ``not reproduced``, if the case's own
-            run does not.
+            changes but one do not show it, whichever that is; ``untried``, if no change could be
+            tried. Of the case's own run: ``not reproduced``, if it does not show it; ``unknown``,
+            if it cannot be judged; ``unperformed``, if it cannot be performed.
         causes: the flaws that suffice, the likeliest first.
         errors: changes with which the case could not be performed -> why.
+        own: why the case's own run could not be performed; empty if it was.
+        exit_code: because of that; else 0.
         runs: how many runs that took.
     """
 
-    state: Literal["known", "stays", "rare", "not reproduced"]
+    state: State
     causes: Sequence[Cause] = ()
     errors: Mapping[str, str] = field(default_factory=dict)
+    own: str = ""
+    exit_code: int = 0
     runs: int = 0
 
 
@@ -148,9 +158,13 @@ class _Tracing:
         singles = [(change,) for change in self._changes]
         self._extend([(), *singles], 1)
         (own,) = self._runs[()]
+        if own.error:
+            return self._traced("unperformed")
         if not own.shown:
-            return self._traced("not reproduced")
+            return self._traced("unknown" if own.shown is None else "not reproduced")
         tried = [each for each in self._changes if not self._runs[each,][0].error]
+        if not tried:
+            return self._traced("untried")
         reached = [
             each
             for each in tried
@@ -177,16 +191,15 @@ class _Tracing:
         causes.sort(key=lambda each: (not each.needed, -each.alone.shown / each.alone.runs))
         return self._traced("known", causes)
 
-    def _traced(
-        self,
-        state: Literal["known", "stays", "rare", "not reproduced"],
-        causes: Sequence[Cause] = (),
-    ) -> Traced:
+    def _traced(self, state: State, causes: Sequence[Cause] = ()) -> Traced:
+        own = self._runs[()][0]
         firsts = {each: self._runs[each,][0] for each in self._changes}
         return Traced(
             state=state,
             causes=causes,
             errors={each: ran.error for each, ran in firsts.items() if ran.error},
+            own=own.error,
+            exit_code=own.exit_code,
             runs=sum(map(len, self._runs.values())),
         )
 

@@ -30,22 +30,31 @@ LARGEST = 1 << 20
 """Bytes of a file with rulings."""
 
 
+_SEEN = frozenset({"known", "stays", "rare", "untried"})
+"""States of failures that were seen again."""
+
+
 def triage_command(arguments: argparse.Namespace) -> int:
     """Group failures by the change that mends them; the exit code.
 
-    1 if a failure was seen again; else 3 if not all cases were looked at; else 0.
+    1 if a failure was seen again; else the gravest exit code of a case whose run could not be
+    performed, but at least 3 if one cannot be judged, or not all were looked at; else 0.
 
     Raises:
-        UsageError: there is no case or no change, or a file is malformed.
+        UsageError: there is no case or no change, two have one name, or a file is malformed.
     """
     rulings = _rulings(arguments.rulings)
     changes = _changes(arguments.mends)
     read = partial(given_case, trust=arguments.trust)
-    cases = {
-        name: case
-        for path in arguments.paths
-        for name, case in cases_at(path, read, trust=arguments.trust)
-    }
+    cases: dict[str, Case] = {}
+    for path in arguments.paths:
+        for name, case in cases_at(path, read, trust=arguments.trust):
+            if name in cases:
+                raise UsageError(
+                    f"two cases are called {name}: name the folder that has both, where their "
+                    "names are their paths, or one of them"
+                )
+            cases[name] = case
     console = notices()
     traced: dict[str, Traced] = {}
     interrupted = False
@@ -62,8 +71,9 @@ def triage_command(arguments: argparse.Namespace) -> int:
             console.print(Text(f"interrupted, after {len(traced)} of {len(cases)} cases"))
     groups = grouped({name: (cases[name].expects, each) for name, each in traced.items()}, rulings)
     code = campaign_exit_code(
-        failed=any(each.state != "not reproduced" for each in traced.values()),
-        undecided=interrupted,
+        failed=any(each.state in _SEEN for each in traced.values()),
+        errors=[each.exit_code for each in traced.values() if each.own],
+        undecided=interrupted or any(each.state == "unknown" for each in traced.values()),
     )
     if arguments.json:
         document = _document(groups, cases, traced)
@@ -77,14 +87,17 @@ def _changes(places: Sequence[Path]) -> dict[str, Path]:
     """Name of a change -> its file.
 
     Raises:
-        UsageError: a directory has none.
+        UsageError: a directory has none, or two have one name.
     """
     found: dict[str, Path] = {}
     for place in places:
         files = files_with_changes(place)
         if not files:
             raise UsageError(f"--mends {place}: no file with a change (*.md, *.diff, *.patch)")
-        found |= {each.stem: each for each in files}
+        for each in files:
+            if each.stem in found:
+                raise UsageError(f"--mends: two changes are called {each.stem}: rename one")
+            found[each.stem] = each
     return found
 
 
@@ -122,14 +135,16 @@ def _performing(case: Case, changes: Mapping[str, Path], executor: Executor) -> 
 
 def _ran(case: Case, attempt: Attempt) -> Ran:
     if attempt.outcome is None:
-        return Ran(None, error=attempt.error)
+        return Ran(None, error=attempt.error, exit_code=attempt.exit_code)
     reproduced = judge_replay("", case, attempt.outcome).reproduced
     return Ran(None if reproduced == "unknown" else reproduced, attempt.outcome.digest)
 
 
 def _line(name: str, traced: Traced) -> Text:
     told = " or ".join(each.change for each in traced.causes) or UNKNOWN[traced.state]
-    if traced.errors:
+    if traced.own:
+        told += f": {traced.own}"
+    elif traced.errors:
         told += f"; {counted(len(traced.errors), 'change')} could not be tried"
     return Text(escaped(f"{name}: {told} ({counted(traced.runs, 'run')})"))
 
@@ -162,6 +177,7 @@ def _document(
                         "state": traced[name].state,
                         "causes": msgspec.to_builtins(traced[name].causes),
                         "errors": dict(traced[name].errors),
+                        "error": traced[name].own or None,
                         "runs": traced[name].runs,
                     }
                     for name, why in zip(group.cases, group.why, strict=True)

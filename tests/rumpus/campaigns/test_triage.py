@@ -78,6 +78,27 @@ def test_a_failure_that_is_not_there_any_more_has_no_cause():
     assert (traced.state, traced.runs) == ("not reproduced", 1 + len(CHANGES))
 
 
+@pytest.mark.parametrize(
+    ("own", "state"),
+    [
+        (Ran(None), "unknown"),
+        (Ran(None, error="no such kazoo", exit_code=4), "unperformed"),
+        (Ran(False), "not reproduced"),
+    ],
+)
+def test_what_the_own_run_does_not_show_is_told_apart(own, state):
+    traced = trace(CHANGES, lambda wanted: [own for _ in wanted])
+    assert (traced.state, traced.own, traced.exit_code) == (state, own.error, own.exit_code)
+
+
+def test_nothing_is_said_of_changes_that_cannot_be_tried():
+    def perform(wanted):
+        return [Ran(None, error="misfit") if each.changes else Ran(True, "x") for each in wanted]
+
+    traced = trace(CHANGES, perform)
+    assert (traced.state, set(traced.errors)) == ("untried", set(CHANGES))
+
+
 def test_what_one_run_alone_shows_is_too_rare():
     traced = trace(CHANGES, world(lambda left, further: left == set(CHANGES) and further == 0))
     assert traced.state == "rare"

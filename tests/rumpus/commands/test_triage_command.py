@@ -95,6 +95,27 @@ def test_rulings_that_are_none_are_refused(case, mends, tmp_path, capsys, ruling
     assert told in capsys.readouterr().err
 
 
+def test_two_of_one_name_are_refused(case, mends, tmp_path, capsys):
+    other = tmp_path / "other"
+    other.mkdir()
+    for each in (case, mends / "words.diff"):
+        (other / each.name).write_bytes(each.read_bytes())
+    assert main([*TRIAGE, str(case), str(other / case.name), "--mends", str(mends)]) == 2
+    assert "two cases are called it" in capsys.readouterr().err
+    assert main([*TRIAGE, str(case), "--mends", str(mends), str(other)]) == 2
+    assert "two changes are called words" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_be_performed_is_no_green(case, mends, tmp_path, capsys):
+    document = json.loads(case.read_text())
+    document["settings"]["kazoo"] = str(tmp_path / "gone")
+    case.write_text(json.dumps(document))
+    assert main([*TRIAGE, str(case), "--mends", str(mends / "words.diff"), "--jobs", "1"]) == 2
+    told = capsys.readouterr()
+    assert "its own run cannot be performed" in told.out
+    assert "gone" in told.err
+
+
 def test_a_directory_without_changes_is_refused(case, tmp_path, capsys):
     empty = tmp_path / "empty"
     empty.mkdir()
