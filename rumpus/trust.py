@@ -3,7 +3,8 @@
 A case and a run's directory may come from anybody, and name modules that performing them imports.
 Such code is trusted
 
-- if it is part of rumpus or of kazoo, which are imported anyway;
+- if it is a class of rumpus or of kazoo, which are imported anyway (and not what their modules have
+  imported: ``rumpus.git_calls:os.system`` is none of them);
 - if a ``pyproject.toml`` outside the file's own directory names it: somebody has made it a part of
   the project that is worked in;
 - if it lies where code was trusted once: by ``--trust``, or by a command line that named it
@@ -21,6 +22,7 @@ from rumpus.results.store_error import StoreError
 from rumpus.runs.mended_library import changes_of
 from rumpus.usage_error import UsageError
 from rumpus.user_state import keep_state, read_state, state_file
+from rumpus.workloads.own.references import NotFound, referred
 
 if TYPE_CHECKING:
     from rumpus.runs.run_settings import RunSettings
@@ -48,7 +50,8 @@ def code_of(settings: "RunSettings") -> Iterator[Code]:
     options = {settings.workload: "workload", settings.recipe: "recipe"}
     for name in references_of(settings):
         module = name.partition(":")[0].partition(".")[0]
-        if module not in _OURS and (place := _code_in(module, places)):
+        place = _not_of_ours(name) if module in _OURS else _code_in(module, places)
+        if place:
             yield Code(options.get(name, "fault"), name, place)
     if settings.kazoo is not None:
         base, changes = changes_of(settings.kazoo)
@@ -149,6 +152,18 @@ def _named_by(names: Names, source: Path, name: str) -> bool:
     if file.resolve().is_relative_to(tree):
         return False
     return any(each.source == file.name and each.reference == name for each in names.named)
+
+
+def _not_of_ours(name: str) -> str | None:
+    """Whose it is if a module of ours has it, and it is no class of ours; None if it is one."""
+    try:
+        found = referred(name)
+    except NotFound:  # so nothing is called
+        return None
+    owner = str(getattr(found, "__module__", None) or type(found).__name__)
+    if isinstance(found, type) and owner.partition(".")[0] in _OURS:
+        return None
+    return f"{owner}, as {name}"
 
 
 def _code_in(module: str, places: Sequence[str]) -> str | None:

@@ -86,6 +86,9 @@ def test_a_case_is_refused_that_names_strange_code(here, capsys, words):
         ({"recipe": "fair", "kazoo": "."}, "kazoo ., from "),
         ({"recipe": "fair", "kazoo": "+evil.diff"}, "kazoo evil.diff, from "),
         ({"recipe": "fair", "ensemble": "docker", "image": "mine:1"}, "image mine:1, from mine:1"),
+        ({"recipe": "rumpus.git_calls:os.system"}, "recipe rumpus.git_calls:os.system, from posix"),
+        ({"recipe": "kazoo.client:re"}, "recipe kazoo.client:re, from module"),
+        ({"recipe": "rumpus.program:main"}, "recipe rumpus.program:main, from rumpus.program"),
         ({"recipe": "this:s"}, "recipe this:s, from "),  # of the standard library: it prints
     ],
 )
