@@ -3,6 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumpus.checker.exclusion import mutual_exclusion
 from rumpus.checker.exclusion.mutual_exclusion import (
     count_handovers,
     crowds,
@@ -390,6 +391,20 @@ def test_a_client_does_not_exclude_itself():
     assert len([*overlaps(holds[:2])]) == 1
     assert list(crowds([holds[0], holds[1], holds[3]], 2)) == []
     assert len(list(crowds(holds, 2))) == 2
+
+
+def test_of_very_many_overlaps_those_that_are_not_looked_at_are_told(monkeypatch):
+    recorded = Recorded()
+    for process in range(3):
+        recorded.acquire(1, 2 + process, process)
+    few = check(recorded.end(20), view())
+    assert kinds(few) == ["split-brain"] * 3
+    assert few.unknown == []
+    monkeypatch.setattr(mutual_exclusion, "MOST_PAIRS", 2)
+    many = check(recorded.end(20), view())
+    assert kinds(many) == ["split-brain"] * 2
+    told = "at least 2 pairs of beliefs overlap, and the others were not looked at"
+    assert many.unknown == [told]
 
 
 def test_an_expiry_ends_one_hold_of_a_path_that_all_contenders_make():
