@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rumpus.consoles import answers, print_document, shown
-from rumpus.nights.comparing.trends import Trend, trends
-from rumpus.nights.memory.change_points import LONGEST
+from rumpus.nights.comparing.trends import Trend, branch_nights, trends
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import Tally
 from rumpus.nights.records import NightRow
@@ -30,9 +29,8 @@ def nights_command(arguments: argparse.Namespace) -> int:
         return _write_pages(arguments)
     with Store.opened(arguments.store) as store:
         nights, tallies = store.nights(), store.rates(figures=False)
-        # A branch may differ from others for good.
-        alike = [night.name for night in nights if night.branch == nights[0].branch][:LONGEST]
-        standing = trends(alike[::-1], store.rates(alike))
+        alike = branch_nights(nights[::-1])
+        standing = trends(alike, store.rates(alike))
     rows = nights_document(nights, tallies)
     if arguments.json:
         print_document({"nights": rows, "trends": msgspec.to_builtins(standing)})

@@ -7,15 +7,16 @@ night is an entry of a series, and ``memory.change_points`` says when the series
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from rumpus.nights.comparing.comparison import RATE
-from rumpus.nights.memory.change_points import Alarm, Night, figure_alarm, rate_alarm
+from rumpus.nights.memory.change_points import LONGEST, Alarm, Night, figure_alarm, rate_alarm
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store_rows import Tally
+from rumpus.nights.records import NightRow
 from rumpus.results.figures import FIGURES
 
 
@@ -41,14 +42,15 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """Such as ``failure rate of lock / fair, sim: from 0.5 % to 4 % since 2026-11-20``."""
-        return f"{self.what} of {self.subject}: from {self._change} since {self.first}"
+        return f"{self.what} of {self.subject}: {self.change} since {self.first}"
 
     @property
-    def _change(self) -> str:
+    def change(self) -> str:
+        """Such as ``from 0.5 % to 4 %``."""
         if self.what == RATE:
-            return f"{100 * self.before:.2g} % to {100 * self.after:.2g} %"
+            return f"from {100 * self.before:.2g} % to {100 * self.after:.2g} %"
         unit = FIGURES[self.what].unit
-        return f"{self.before:.3g} to {self.after:.3g} {unit}".rstrip()
+        return f"from {self.before:.3g} to {self.after:.3g} {unit}".rstrip()
 
 
 class _Series(NamedTuple):
@@ -56,6 +58,28 @@ class _Series(NamedTuple):
 
     rates: dict[str, Night]
     figures: dict[str, dict[str, Moments]]
+
+
+def standing_trends(
+    nights: Sequence[NightRow], tallies: Mapping[str, Iterable[Tally]]
+) -> list[Trend]:
+    """The alarms that stand after the newest night, by the nights of its branch.
+
+    A branch may differ from others for good, so only its own nights count.
+
+    Args:
+        nights: oldest first.
+        tallies: by the name of a night, what came of its runs.
+    """
+    if not nights:
+        return []
+    names = branch_nights(nights)
+    return trends(names, (each for name in names for each in tallies.get(name, ())))
+
+
+def branch_nights(nights: Sequence[NightRow]) -> list[str]:
+    """The names of the last `LONGEST` nights of the newest one's branch; all oldest first."""
+    return [each.name for each in nights if each.branch == nights[-1].branch][-LONGEST:]
 
 
 def trends(nights: Sequence[str], tallies: Iterable[Tally]) -> list[Trend]:

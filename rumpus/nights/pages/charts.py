@@ -32,12 +32,13 @@ class Point(msgspec.Struct, frozen=True):
     value: Estimate | None
 
 
-def sparkline(seen: Sequence[Seen], what: str) -> Markup:
+def sparkline(seen: Sequence[Seen], what: str, *, expected: bool = False) -> Markup:
     """A line of bars, one a night: the higher, the more runs showed it; a dot: none did.
 
     Args:
         seen: oldest night first.
         what: what is seen, for those who do not see the picture.
+        expected: whether that is as it should be, so that the bars are no alarm.
     """
     most = max((_share(each) for each in seen), default=0.0) or 1.0
     bars, dots = [], []
@@ -49,7 +50,7 @@ def sparkline(seen: Sequence[Seen], what: str) -> Markup:
         elif each.runs:
             dots.append(f"M{x} {_HIGH - 1}v-2")
     parts = [path("".join(dots), "looked")] if dots else []
-    parts += [path("".join(bars), "seen")] if bars else []
+    parts += [path("".join(bars), "seen foreseen" if expected else "seen")] if bars else []
     nights = sum(each.hits > 0 for each in seen)
     looked = sum(each.runs > 0 for each in seen)
     said = f"{what}: seen in {nights} of the {looked} nights that looked for it"

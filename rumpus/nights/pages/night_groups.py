@@ -5,6 +5,7 @@ from typing import Final
 
 from rumpus.nights.comparing.comparison import RATE, Change, Comparison
 from rumpus.nights.comparing.comparison_text import change_cells
+from rumpus.nights.comparing.trends import standing_trends
 from rumpus.nights.documents.document import (
     FailureResult,
     NightDocument,
@@ -76,6 +77,12 @@ KINDS: Final = (
         "There is evidence that these are worse than the night before.",
     ),
     Kind(
+        "trend",
+        "open",
+        "Worse for some nights",
+        "The nights of this branch, taken together, are evidence of it; one alone need not be.",
+    ),
+    Kind(
         "open",
         "open",
         "Not really tested",
@@ -140,6 +147,7 @@ def groups_of(
         "trouble": [Line(words=each.what, detail=_cost(each.runs)) for each in night.troubles],
         "stale": _cases(told, "stale"),
         "worse": _changes(comparison, lambda each: each.regression),
+        "trend": _trends(gathered, night),
         "open": [*_open(gathered, night), *_left(told)],
         "gone": unseen("gone"),
         "better": _changes(comparison, lambda each: each.verdict == "better"),
@@ -169,26 +177,38 @@ def seen_by_night(gathered: Gathered, row: FailureRow, until: NightRow | None = 
     return [Seen(e.name, shown.get(e.name, 0), performed.get(e.name, 0)) for e in nights]
 
 
+def world_of(subject: str) -> str:
+    """``on real servers`` or ``simulated``, by a subject's key (``lock / fair, docker 3.8.0``)."""
+    return "on real servers" if ", docker" in subject else "simulated"
+
+
 def _failure(gathered: Gathered, night: NightRow, each: FailureResult) -> Line:
     row = each.failure
-    line = _past(gathered, night, row)
+    line = _past(gathered, night, row, expected=each.state in ("expected", "base"))
     performed = gathered.performed.get(f"{row.workload} / {row.recipe}", {}).get(night.name, 0)
     detail = f"{each.runs} of {many(max(performed, each.runs), 'run')}"
     if row.first_night not in ("", night.name):
         detail += f", since {row.first_night}"
+    detail += f"; {_worlds(gathered, night, row)}"
     detail += f"; {each.why}" if each.why else ""
     owner = f" [{each.owner}]" if each.owner else ""
     return Line(words=f"{row}{owner}", place=line.place, detail=detail, picture=line.picture)
 
 
-def _past(gathered: Gathered, night: NightRow, row: FailureRow) -> Line:
+def _worlds(gathered: Gathered, night: NightRow, row: FailureRow) -> str:
+    """Where a night saw a failure: on simulated servers, on real ones, or on both."""
+    keys = {each.subject for each in gathered.of(night.name, "run") if row.id in each.shown}
+    return " and ".join(sorted({world_of(key) for key in keys})) or "not in a run on trial"
+
+
+def _past(gathered: Gathered, night: NightRow, row: FailureRow, *, expected: bool = False) -> Line:
     seen = seen_by_night(gathered, row, night)[-SPARKS:]
     detail = f"first seen {row.first_night}" if row.first_night else ""
     return Line(
         words=str(row),
         place=failure_place(row.id),
         detail=detail,
-        picture=sparkline(seen, str(row)),
+        picture=sparkline(seen, str(row), expected=expected),
     )
 
 
@@ -260,6 +280,21 @@ def _changes(comparison: Comparison | None, wanted: Callable[[Change], bool]) ->
             by = by.removesuffix(" times")
             found.append(Line(words=f"{what} of {of}", place=place, detail=f"{detail}{by}"))
     return found
+
+
+def _trends(gathered: Gathered, night: NightRow) -> list[Line]:
+    """What stands after the newest night; for every night of a year it would take too long."""
+    if night is not gathered.nights[-1]:
+        return []
+    return [
+        Line(
+            words=f"{each.what} of {each.subject}",
+            place=subject_place(each.subject),
+            detail=f"{each.change} since {each.first}",
+        )
+        for each in standing_trends(gathered.nights, gathered.tallies)
+        if each.first != night.name  # what began with this night is worse than the one before
+    ]
 
 
 def _cost(runs: int) -> str:

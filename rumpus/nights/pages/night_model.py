@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rumpus.nights.comparing.comparing import compare
@@ -14,8 +14,8 @@ from rumpus.nights.documents.summary import STATES, duration
 from rumpus.nights.memory.evidence import Moments, geometric_mean
 from rumpus.nights.memory.store_rows import NOT_PERFORMED
 from rumpus.nights.pages.gathering import Gathered
-from rumpus.nights.pages.model import Fact, NightModel, Row
-from rumpus.nights.pages.night_groups import groups_of
+from rumpus.nights.pages.model import Fact, Group, NightModel, Row
+from rumpus.nights.pages.night_groups import groups_of, world_of
 from rumpus.nights.pages.places import night_place, subject_place
 from rumpus.nights.pages.standing import document_of, standing
 from rumpus.nights.records import NightRow
@@ -63,23 +63,33 @@ def night_model(gathered: Gathered, night: NightRow) -> NightModel:
     state, tone, symbol = state_of(night)
     comparison, before = compared(gathered, night), gathered.before(night)
     changes = comparison.changes if comparison is not None else ()
+    groups = groups_of(gathered, night, comparison)
     return NightModel(
         name=night.name,
         place=night_place(night.name),
         state=state,
         tone=tone,
         symbol=symbol,
-        sentence=sentence_of(night),
+        sentence="; ".join([sentence_of(night), *_worse(groups)]),
         about=_about(night),
         facts=_facts(gathered, night),
         faults=sorted(gathered.faults.get(night.name, {}).items()),
-        groups=groups_of(gathered, night, comparison),
+        groups=groups,
         rows=_rows(gathered, night),
         before=before.name if before is not None else "",
         before_place=night_place(before.name) if before is not None else "",
         compared=[change_cells(each) for each in changes if each.verdict != NONE],
         comparison=headline(comparison) if comparison is not None else "",
     )
+
+
+def _worse(groups: Sequence[Group]) -> Iterator[str]:
+    """What a night itself does not say in its headline, for it takes other nights to see it."""
+    lines = {each.kind.tag: each.lines for each in groups}
+    if worse := lines["worse"]:
+        yield f"{len(worse)} slower or failing more often than before"
+    if trend := lines["trend"]:
+        yield f"{len(trend)} worse for some nights"
 
 
 def counts_of(counts: Mapping[str, int]) -> tuple[int, int, int, int]:
@@ -117,7 +127,7 @@ def _facts(gathered: Gathered, night: NightRow) -> list[Fact]:
     outcomes: Counter[str] = Counter()
     quorum = Moments()
     for each in tallies:
-        worlds["on real servers" if ", docker" in each.subject else "simulated"] += each.runs
+        worlds[world_of(each.subject)] += each.runs
         outcomes.update(each.outcomes)
         quorum += each.figures.get("quorum", Moments())
     total, valid, broken, other = counts_of(outcomes)
@@ -137,7 +147,7 @@ def _facts(gathered: Gathered, night: NightRow) -> list[Fact]:
     facts += _case_fact(gathered, night)
     if missed := outcomes[NOT_PERFORMED]:
         facts.append(Fact("tested nothing", f"{missed:,}", "runs that were not performed", True))
-    facts.append(Fact("took", duration(night.seconds), f"of {duration(night.budget)}"))
+    facts.append(Fact("took", duration(night.seconds), f"{duration(night.budget)} at most"))
     return facts
 
 

@@ -47,14 +47,17 @@ def fact(model, name):
 def test_the_newest_night_says_what_is_new_still_there_stale_and_slower(gathered):
     model = model_of(gathered, -1)
     assert (model.state, model.symbol, model.before) == ("BROKEN", "✘", "2026-11-25")
-    assert told(model) == {"new", "known", "stale", "worse", "expected"}
+    assert told(model) == {"new", "known", "stale", "worse", "trend", "expected"}
+    assert model.sentence.endswith("3 slower or failing more often than before; 1 worse for some nights")
     found = groups(model)
     assert found["new"] == ["lock / orders: split-brain of acquire, release [@orders-team]"]
     assert found["known"] == ["semaphore / kazoo: deadlock of acquire after partition"]
     assert found["stale"] == ["findings/19-read-lock-second-node"]
     assert "latency of lock / fair, sim" in found["worse"]
     lines = {line.words: line for each in model.groups for line in each.lines}
-    assert "since 2026-11-21" in lines[found["known"][0]].detail
+    assert found["trend"][0] == "failure rate of semaphore / kazoo, sim"
+    assert lines[found["trend"][0]].detail == "from 2.5 % to 52 % since 2026-11-24"
+    assert "since 2026-11-21; simulated" in lines[found["known"][0]].detail
     assert lines[found["stale"][0]].command.startswith("rumpus replay cases/")
     assert re.search(r"now .* ms: by a factor of 1\.", lines["latency of lock / fair, sim"].detail)
     pasts = subject_pasts(gathered)
