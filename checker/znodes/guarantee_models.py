@@ -127,7 +127,7 @@ SEQUENTIAL_CONSISTENCY = ModelEntry(
 SESSION_GUARANTEES = ModelEntry(
     name="session-guarantees",
     summary="`sequential-consistency`; a read after a sync is fresh; a watch fires once, in order, "
-    "and before its session sees the change",
+    "after a change and before its session sees it",
     runs="`watch`, where the servers' logs are not at hand",
     functions=_FUNCTIONS,
     algorithms=(_ORDER,),

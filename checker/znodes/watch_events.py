@@ -1,4 +1,4 @@
-"""Whether watch events come before the data that they announce, in order, and once each.
+"""Whether watch events come after their changes and before the data, in order, and once each.
 
 **Decided**, for each session separately:
 
@@ -6,7 +6,10 @@
   that shows that the session has seen the znode's next write (a read, an own write, a sync);
 - the zxids of events, where they are recorded, increase;
 - an event uses up all watches of its znode that are set: each event needs a watch of its own,
-  whose read was called before the event arrived and returned after the event before it.
+  whose read was called before the event arrived and returned after the event before it;
+- the znode had changed since that read, and unseen by the session: a write of it, later in the
+  order of zxids than all that had been seen, was called before the event arrived, and the event's
+  zxid, where it is recorded, is higher as well.
 
 Events are recorded when they arrive on the network. In a client library a reply may overtake
 them on their way through the queue of callbacks, and that would violate no guarantee of
@@ -14,8 +17,9 @@ ZooKeeper's. After a reconnection the client sets its watches anew and misses no
 session has none.
 
 Uncertain cases are not refused. An event during the read that set a watch counts for that watch
-and for an earlier one, and events and watches of unknown outcome may have happened. If no
-operations of a session overlap, the decision is exact.
+and for an earlier one, and events and watches of unknown outcome may have happened. A write of
+unknown outcome may be the change that any event announces. If no operations of a session overlap,
+and all writes' outcomes are known, the decision is exact.
 
 **Algorithm.** One pass over calls and returns in order of time. Watches wait in a heap, ordered by
 the zxid of their znode's next write, so that an operation finds the watches whose data it has
@@ -25,15 +29,17 @@ matching of intervals).
 **Cost**: O(n log n).
 """
 
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Hashable
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
+from itertools import accumulate
 
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.operation_table import NEVER
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.znodes.session_order import NextWrites, Synced, View, views_of
-from rumpus.checker.znodes.znode_operations import Sight, ZnodeOperations
+from rumpus.checker.znodes.znode_operations import NOTHING, Sight, ZnodeOperations
 
 
 def check_watch_events(operations: ZnodeOperations) -> Decision | None:
@@ -52,10 +58,12 @@ def check_watch_events(operations: ZnodeOperations) -> Decision | None:
     anyones = {operations.key[row] for row in watches.pop(None, [])}
     next_writes = NextWrites(operations)
     views = views_of(operations)
+    changes = _Changes(operations, next_writes)
     for session in {**watches, **events}:
+        changes.of_session(views[session])
         own = sorted(events[session], key=lambda event: operations.call[event[0]])
         decision = _out_of_order(operations, own) or _too_many(
-            operations, [row for row, _ in own], watches[session], anyones
+            operations, own, watches[session], anyones, changes, views[session]
         )
         if decision is None and watches[session]:
             left = {row for row in watches[session] if operations.key[row] not in anyone}
@@ -64,6 +72,49 @@ def check_watch_events(operations: ZnodeOperations) -> Decision | None:
         if decision:
             return decision
     return None
+
+
+class _Changes:
+    """What may have changed a znode by some time, unseen by a session."""
+
+    def __init__(self, operations: ZnodeOperations, next_writes: NextWrites) -> None:
+        self._operations = operations
+        self._next_writes = next_writes
+        self._read = {sight.row: sight.zxid for sight in operations.reads}
+        self._unknown: dict[Hashable, int] = {}
+        for write in operations.unknown:
+            earliest = self._unknown.get(write.key, write.call)
+            self._unknown[write.key] = min(earliest, write.call)
+        created = operations.table.is_f("create")
+        self._created = {each.key for each in operations.writes if created[each.row]}
+        self.of_session([])
+
+    def of_session(self, views: list[View]) -> None:
+        """Go on with a session that has seen this."""
+        returned = self._operations.returned
+        seen = sorted((returned[view.row], view.zxid) for view in views)
+        self._times = [time for time, _ in seen]
+        self._furthest = list(accumulate((zxid for _, zxid in seen), max))
+
+    def possible(self, watch: int, event: int, zxid: int | None) -> bool:
+        """Whether a watch may have sent an event, of a change with some zxid if it is known."""
+        read = self._read.get(watch, NOTHING)
+        key, arrived = self._operations.key[watch], self._operations.returned[event]
+        place = bisect_left(self._times, self._operations.call[event])
+        seen = max(read, self._furthest[place - 1] if place else NOTHING)
+        if zxid is not None and zxid <= seen:
+            return False
+        if self._unknown.get(key, NEVER) <= arrived:
+            return True
+        later = self._next_writes.after(key, seen)
+        # It may have been created before the history, which this session had not seen.
+        early = later is None or zxid is None or zxid < later.zxid
+        if early and read == NOTHING and key not in self._created:
+            return True
+        if later is None:
+            return False
+        # What a read alone shows was written before the history.
+        return later.kind == "read" or self._operations.call[later.row] <= arrived
 
 
 def _too_late(
@@ -159,38 +210,60 @@ def _out_of_order(
 
 
 def _too_many(
-    operations: ZnodeOperations, events: list[int], watches: list[int], anyones: set[Hashable]
+    operations: ZnodeOperations,
+    events: list[tuple[int, int | None]],
+    watches: list[int],
+    anyones: set[Hashable],
+    changes: _Changes,
+    views: list[View],
 ) -> Decision | None:
-    """A refusal if a session got more events of a znode than it set watches."""
-    table, call, returned = operations.table, operations.call, operations.returned
+    """A refusal if a session got more events of a znode than watches of it can have fired."""
+    call, returned = operations.call, operations.returned
     left: dict[Hashable, list[int]] = defaultdict(list)
-    arrived: dict[Hashable, list[int]] = defaultdict(list)
+    arrived: dict[Hashable, list[tuple[int, int | None]]] = defaultdict(list)
     for row in sorted(watches, key=lambda row: call[row], reverse=True):
         left[operations.key[row]].append(row)
-    for row in events:
+    for row, zxid in events:
         if returned[row] != NEVER and operations.key[row] not in anyones:
-            arrived[operations.key[row]].append(row)
+            arrived[operations.key[row]].append((row, zxid))
     for key, own in arrived.items():
         to_come = left[key]
         fitting: list[tuple[int, int]] = []
         before: int | None = None
-        for row in own:
+        for row, zxid in own:
             while to_come and call[to_come[-1]] <= returned[row]:
                 watch = to_come.pop()
-                heappush(fitting, (returned[watch], watch))
+                insort(fitting, (returned[watch], watch))
             if before is not None and returned[before] < call[row]:
                 fitting = [each for each in fitting if each[0] >= call[before]]
-                heapify(fitting)
-            if not fitting:
-                node = "" if key is None else f" on {key!r}"
-                rows = [each for each in own if call[each] <= call[row]]
-                rows += [each for each in watches if operations.key[each] == key]
-                return refused(
-                    rows,
-                    f"watch events: the session of {who(table, row)} got an event{node} at "
-                    f"{at(table, call[row])} for which it had set no watch, or whose watch an "
-                    "earlier event had used up",
-                )
-            heappop(fitting)
+            possible = (each for each in fitting if changes.possible(each[1], row, zxid))
+            fired = next(possible, None)
+            if fired is None:
+                so_far = [each for each, _ in own if call[each] <= call[row]]
+                return _without_cause(operations, row, so_far, watches, views if fitting else None)
+            fitting.remove(fired)
             before = row
     return None
+
+
+def _without_cause(
+    operations: ZnodeOperations,
+    row: int,
+    events: list[int],
+    watches: list[int],
+    views: list[View] | None,
+) -> Decision:
+    """The refusal of an event for which no watch was set, or of which no change had been called."""
+    table, key = operations.table, operations.key[row]
+    rows = events + [each for each in watches if operations.key[each] == key]
+    why = "for which it had set no watch, or whose watch an earlier event had used up"
+    if views is not None:
+        rows += [each.row for each in operations.writes if each.key == key]
+        rows += [view.row for view in views if operations.returned[view.row] < operations.call[row]]
+        why = "but nobody had called a write of it by then that the session had not seen"
+    node = "" if key is None else f" on {key!r}"
+    return refused(
+        rows,
+        f"watch events: the session of {who(table, row)} got an event{node} at "
+        f"{at(table, operations.call[row])} {why}",
+    )

@@ -20,12 +20,13 @@ class Sight(NamedTuple):
     """Evidence that a znode had some content at some zxid.
 
     Attributes:
-        row: the row of the table: an acknowledged write, or a read.
+        row: the row of the table: an acknowledged write, a read, or an event.
         key: the znode.
-        zxid: the transaction that wrote it (`NOTHING` for a read that found no node).
+        zxid: the transaction that wrote it (`NOTHING` for a read that found no node), or of which
+            an event was.
         version: the znode's version, from 0; None if it was not recorded.
         value: what was written or read.
-        kind: ``write`` or ``read``.
+        kind: ``write``, ``read`` or ``event``.
     """
 
     row: int
@@ -65,6 +66,7 @@ class ZnodeOperations:
         syncs: rows of acknowledged syncs on a live quorum.
         watches: rows of reads that set a watch, or may have set one (unknown outcome).
         events: rows of events, also of unknown outcome, with their zxid if it is recorded.
+        announced: those of them that are known to have arrived, with their zxid.
         key: the znode of each row.
         session: the session of each row; None if it was not recorded.
         call: when each row was called.
@@ -83,6 +85,7 @@ class ZnodeOperations:
         self.syncs: list[int] = []
         self.watches: list[int] = []
         self.events: list[tuple[int, int | None]] = []
+        self.announced: list[Sight] = []
         self.key = table.field("key").tolist()
         self.session = (
             table.field("session").tolist()
@@ -121,6 +124,8 @@ class ZnodeOperations:
                 self.syncs.append(row)
             elif f == "event":
                 self.events.append((row, zxid if zxid > 0 else None))
+                if known and zxid > 0:
+                    self.announced.append(Sight(row, key, zxid, None, None, "event"))
             if f == "watch":
                 self.watches.append(row)
 

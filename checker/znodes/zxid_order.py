@@ -28,12 +28,14 @@ class SeenBy:
     """For each zxid, the earliest return of an operation that had seen it or a higher one.
 
     Args:
-        operations: an acknowledged write has seen its own zxid, a read the zxid that it returned.
+        operations: an acknowledged write has seen its own zxid, a read the zxid that it returned,
+            and who got an event its zxid.
     """
 
     def __init__(self, operations: ZnodeOperations) -> None:
         sights = [sight for sight in operations.reads if sight.zxid != NOTHING]
         sights += operations.writes
+        sights += operations.announced
         zxids = np.array([sight.zxid for sight in sights], dtype=np.int64)
         order = np.argsort(zxids, kind="stable")
         self._zxids: list[int] = zxids[order].tolist()
@@ -74,7 +76,7 @@ def check_zxid_order(operations: ZnodeOperations) -> Decision | None:
         if call <= returned or first.row == write.row:
             continue
         higher = "" if first.zxid == write.zxid else f"the higher zxid {first.zxid} "
-        did = "seen" if first.kind == "read" else "been given"
+        did = {"read": "seen", "write": "been given", "event": "got the event of"}[first.kind]
         return refused(
             [write.row, first.row],
             f"{who(table, write.row)}'s write, called at {at(table, call, returned)}, was "

@@ -267,7 +267,20 @@ def test_an_event_comes_once():
         "watch, or whose watch an earlier event had used up"
     )
     again = read(5.1, 5.2, "y", 9, "watch", process=1, session="s")
-    assert judge(*WATCHED, event(5), again, event(6)).valid is True
+    then = write(5.3, 5.5, "z", 12)
+    assert judge(*WATCHED, event(5), again, then, event(6)).valid is True
+
+
+def test_an_event_comes_after_its_change():
+    again = read(5.1, 5.2, "y", 9, "watch", process=1, session="s")
+    too_early = (
+        "watch events: the session of process 9 got an event at 6.000 s but nobody had called"
+    )
+    assert why(*WATCHED, event(5), again, event(6))[1].startswith(too_early)
+    later = write(7, 8, "z", 12)
+    assert why(*WATCHED, event(5), again, event(6), later)[1].startswith(too_early)
+    told = why(*WATCHED, event(5), again, event(6, zxid=12), later)[1]
+    assert "process 9 had already got the event of it by 6.000 s" in told
 
 
 def test_events_come_in_order():
