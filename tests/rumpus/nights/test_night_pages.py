@@ -48,7 +48,8 @@ def test_the_newest_night_says_what_is_new_still_there_stale_and_slower(gathered
     model = model_of(gathered, -1)
     assert (model.state, model.symbol, model.before) == ("BROKEN", "✘", "2026-11-25")
     assert told(model) == {"new", "known", "stale", "worse", "trend", "expected"}
-    assert model.sentence.endswith("3 slower or failing more often than before; 1 worse for some nights")
+    worse = "3 slower or failing more often than before; 1 worse for some nights"
+    assert model.sentence.endswith(worse)
     found = groups(model)
     assert found["new"] == ["lock / orders: split-brain of acquire, release [@orders-team]"]
     assert found["known"] == ["semaphore / kazoo: deadlock of acquire after partition"]
