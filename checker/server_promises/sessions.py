@@ -93,9 +93,10 @@ def check_server_sessions(timeline: Timeline) -> CheckResult | None:
     if timeline.logs is not None:
         heard = {session_hex(session): words for session, words in talk.heard.items()}
         troubled = troubles(timeline)
+        doubtful = timeline.logs.truth.perhaps_closed()
         for session, life in timeline.logs.truth.sessions().items():
             words = heard.get(session)
-            if words is None:
+            if words is None or session in doubtful:
                 continue
             found = list(_expiry(session, life, words, troubled, timeline, timeline.logs))
             expiries += life.expired

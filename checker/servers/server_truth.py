@@ -113,6 +113,15 @@ class ServerTruth:
         """Paths of the znodes that uncertain and forked proposals changed."""
         return touched(txn for each in self.uncertain + self.forked for txn in each.effects)
 
+    def perhaps_closed(self) -> frozenset[str]:
+        """Sessions (hexadecimal) that uncertain and forked proposals ended, if they took effect."""
+        return frozenset(
+            session_hex(txn.session)
+            for each in self.uncertain + self.forked
+            for txn in each.effects
+            if txn.name == "closeSession"
+        )
+
     def sessions(self) -> dict[str, SessionLife]:
         """Session id (hexadecimal) -> its life, in order of its first record in the logs.
 

@@ -1,5 +1,6 @@
 """What servers do with sessions, against what the links saw of them: each finding and its twin."""
 
+import msgspec
 import pytest
 
 from rumpus.checker.server_promises.sessions import check_server_sessions
@@ -68,6 +69,12 @@ def test_a_session_that_nobody_ends_is_late():
     client.create("/a", flags=1)
     engine.tick(8_000)
     assert kinds(engine) == ["late-expiry"]
+    session = next(iter(reversed(engine.timeline().logs.truth.sessions())))
+    with_doubt = engine.timeline()
+    closing = next(txn for txn in with_doubt.logs.truth.committed if txn.name == "closeSession")
+    with_doubt.logs.truth.uncertain = (msgspec.structs.replace(closing, session=int(session, 16)),)
+    judged = check_server_sessions(with_doubt)
+    assert judged.anomalies == [], "no log tells whether its end was committed"
 
 
 def test_what_a_server_may_not_have_heard_keeps_no_session_alive():
