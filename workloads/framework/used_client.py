@@ -84,7 +84,7 @@ class UsedClient(OpenClient):
             if self._depth:
                 self._send_more()
             elif f == words.acquire:
-                self._begin_anew()
+                value = _with_less_time(value, self._begin_anew())
                 self._meanwhile = self._drawn_meanwhile()
         elif self._usage.interrupts or self._usage.auths:
             self._begin_a_period()
@@ -166,19 +166,28 @@ class UsedClient(OpenClient):
     def _often(self, share: float) -> bool:
         return share > 0 and self._draws.uniform() < share
 
-    def _begin_anew(self) -> None:
-        """What happens before a use: another session, a vanished parent, another object."""
-        usage = self._usage
-        if self._often(usage.restarts):
-            self._restart()
-        if self._often(usage.vanishing):
-            self._delete_parent()
+    def _begin_anew(self) -> float:
+        """What happens before a use: another session, a vanished parent, another object.
+
+        Returns:
+            How many seconds that took.
+        """
+        usage, took = self._usage, 0.0
+        for share, deed in (
+            (usage.restarts, self._restart),
+            (usage.vanishing, self._delete_parent),
+        ):
+            if self._often(share):
+                began = time.monotonic()
+                deed()
+                took += time.monotonic() - began
         if usage.fresh:
             self._objects[self._turn] = self._workload.open(self._recipe, self._context)
             self.take(self._objects[self._turn])
         if len(self._objects) > 1:
             self._turn = (self._turn + 1) % len(self._objects)
             self.take(self._objects[self._turn])
+        return took
 
     def _delete_parent(self) -> None:
         """Delete the parent of the contenders' nodes; that fails if it has children."""
@@ -203,6 +212,17 @@ class UsedClient(OpenClient):
                 kazoo.exists_async(path)
             else:
                 kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
+
+
+def _with_less_time(value: Any, seconds: float) -> Any:
+    """The value of a call of whose timeout the program has used up some already.
+
+    The call is recorded from before that on: without this it would seem to overrun its timeout.
+    """
+    timeout = value.get("timeout") if isinstance(value, dict) else None
+    if not seconds or timeout is None:
+        return value
+    return {**value, "timeout": max(0.0, timeout - seconds)}
 
 
 def asking(script: ScriptFunction, question: Invocation | None, usage: Usage) -> ScriptFunction:

@@ -8,7 +8,7 @@ from kazoo.exceptions import NotEmptyError
 
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
-from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
@@ -16,6 +16,7 @@ from rumpus.harness.generators.usage import Usage
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line
+from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.other_threads import Meanwhile
 from rumpus.workloads.framework.used_client import UsedClient, paced
@@ -218,6 +219,22 @@ def test_a_client_is_stopped_and_started_only_while_it_holds_nothing():
     client.invoke("acquire", None)
     client.invoke("work", None)
     assert kazoo.calls == ["stop", "start"]
+
+
+def test_the_time_of_a_restart_is_time_of_the_call(monkeypatch):
+    """The call is recorded from before that on: its recipe has so much less time."""
+
+    def done(_):
+        return Outcome("ok")
+
+    client, _, _ = used(restarts=1.0)
+    moments, asked = iter((10.0, 13.0, 20.0, 29.0)), []
+    monkeypatch.setattr("time.monotonic", lambda: next(moments))
+    monkeypatch.setattr(OpenClient, "invoke", lambda _, _f, value: done(asked.append(value)))
+    client.invoke("acquire", {"timeout": 5.0})
+    client.invoke("release", None)
+    client.invoke("acquire", {"timeout": 5.0})
+    assert asked == [{"timeout": 2.0}, None, {"timeout": 0.0}]
 
 
 def test_the_parent_of_the_line_is_deleted_if_it_can_be():
