@@ -2,9 +2,15 @@
 
 A holder has missed a request if its ``work`` went on to its end without having heard of the
 request, although for long enough before that the request was in its node, its client was connected,
-and its process was running. Otherwise it is excused: because it lost the lock, was asked too late,
+and its process was running, without a fault of its own (a client that sends all the time does not
+notice that nobody answers). Otherwise it is excused: because it lost the lock, was asked too late,
 or lost its connection meanwhile.
+
+A request has missed a holder if by the servers' logs that one owned from before it until after its
+answer, and is not among those who were asked. A server that lags may not show who has just come.
 """
+
+from collections.abc import Iterator
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
@@ -16,6 +22,9 @@ from rumpus.checker.verdict import Anomaly, CheckResult, Kind, Requirement
 MISSED_REVOCATION = Kind(
     "missed-revocation", "a holder was asked to release and never learned of it", timed=True
 )
+
+SHOWN_NS = 1_000_000_000
+"""How long (ns) a node must have owned to be known to all servers, where no fault is in force."""
 
 LEAST_LEARNED = 5
 """How many holders must have learned that they were asked for a run to mean anything."""
@@ -55,11 +64,17 @@ def check_revocations(timeline: Timeline, patience: int) -> CheckResult:
         since = unbroken_since(connected[client], done.time)
         if request is None or since is None:
             continue
-        thawed = [end for start, end in frozen.get(client, ()) if start < done.time]
-        since = max(since, request.time, call.time, *thawed)
+        over = [end for start, end in frozen.get(client, ()) if start < done.time]
+        over += [
+            timeline.end_of(window)
+            for window in timeline.faults
+            if f"c{client}" in window.targets and window.begun < done.time
+        ]
+        since = max(since, request.time, call.time, *over)
         if done.time - since < patience:
             continue
         result.anomalies.append(_missed(timeline, client, request, grant, operation, since))
+    result.anomalies.extend(_left_out(timeline, patience))
     result.stats = {"asked": len(requests), "learned": learned}
     result.requirements.append(
         Requirement("holders that learned that they were asked to let go", LEAST_LEARNED, learned)
@@ -86,6 +101,38 @@ def _missed(
         end=done.time,
         length_ms=(done.time - since) / 1e6,
     )
+
+
+def _left_out(timeline: Timeline, patience: int) -> Iterator[Anomaly]:
+    """Requests that did not ask a holder of another client."""
+    history, server = timeline.history, timeline.servers
+    if server is None:
+        return
+    clients = history.clients_of_sessions()
+    windows = [(each.begun, timeline.end_of(each)) for each in timeline.faults]
+    for operation, done in history.answered("revoke"):
+        call = operation.invoke
+        asked, caller = set(done.value["asked"]), history.caller(call)
+        for owner in server.owners:
+            client = clients.get(owner.session)
+            if client in (None, caller) or owner.path in asked:
+                continue
+            calm = all(end < owner.start or begun > done.time for begun, end in windows)
+            shown = owner.start + (SHOWN_NS if calm else patience)
+            if shown > call.time or (owner.end is not None and owner.end < done.time + SHOWN_NS):
+                continue
+            yield Anomaly(
+                kind="missed-revocation",
+                description=(
+                    f"c{caller} asked all holders to release the {timeline.words.thing} by "
+                    f"{at(history, done.time)}, but not c{client}, whose node {owner.path} had "
+                    f"owned it since {at(history, owner.start)}"
+                ),
+                ops=[call.index, done.index],
+                clients=sorted({caller, client}),
+                start=call.time,
+                end=done.time,
+            )
 
 
 def _first_requests(history: History) -> dict[str, Op]:

@@ -1,5 +1,6 @@
 from rumpus.checker.exclusion.revocation import LEAST_LEARNED, check_revocations
 from rumpus.checker.timeline.holds import Words
+from rumpus.checker.timeline.ownership import Ownership, ServerView
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import MS, Recorded
 
@@ -79,3 +80,27 @@ def test_a_whole_run_in_which_nobody_heard_says_nothing():
     )
     (need,) = result.requirements
     assert (need.needed, need.observed, need.met) == (LEAST_LEARNED, 1, False)
+
+
+def test_who_is_cut_off_by_a_fault_is_excused_though_its_client_does_not_know_it():
+    recorded = held(3000, asked=False)
+    fault = {"id": 1, "kind": "client-partition", "targets": ["c0"], "verified": True}
+    recorded.add(290, "nemesis", "invoke", "start", fault)
+    recorded.add(300, "nemesis", "info", "start", fault)
+    assert kinds(recorded) == []
+
+
+def left_out(started, ended, *, asked=()):
+    recorded = Recorded().session(0, 0, "connected", session="0x1")
+    recorded.add(5000, 1, "invoke", "revoke").add(5010, 1, "ok", "revoke", {"asked": list(asked)})
+    owner = Ownership(NODE, "0x1", 7, started * MS, 7, end=ended and ended * MS)
+    history = recorded.end(20000).history()
+    timeline = laid_out(history, words=WORDS, servers=ServerView(owners=[owner]))
+    return [each.clients for each in check_revocations(timeline, patience=PATIENCE).anomalies]
+
+
+def test_a_request_asks_all_holders():
+    assert left_out(1000, None) == [[0, 1]]
+    assert left_out(1000, None, asked=[NODE]) == []
+    assert left_out(1000, 5500) == [], "it let go meanwhile"
+    assert left_out(4500, None) == [], "a server that lags may not show it"
