@@ -23,12 +23,14 @@ class CatalogueEntry(Generic[Recipe_co]):
         expected: the kinds of anomaly by which the checker detects the mistake.
         printed: the place in a published document that contains the same mistake, if there is one
             (see ``recipes.published.documents``).
+        options: further options of ``rumpus run`` without which the mistake cannot show.
     """
 
     recipe: type[Recipe_co]
     mistake: str = ""
     expected: frozenset[str] = frozenset()
     printed: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def faulty(self) -> bool:
@@ -42,10 +44,14 @@ def sound(recipe: type[Kind]) -> CatalogueEntry[Kind]:
 
 
 def mutant(
-    recipe: type[Kind], mistake: str, expected: AbstractSet[str], printed: str = ""
+    recipe: type[Kind],
+    mistake: str,
+    expected: AbstractSet[str],
+    printed: str = "",
+    options: tuple[str, ...] = (),
 ) -> CatalogueEntry[Kind]:
     """The entry of a recipe with one known mistake; arguments as for ``CatalogueEntry``."""
-    return CatalogueEntry(recipe, mistake, frozenset(expected), printed)
+    return CatalogueEntry(recipe, mistake, frozenset(expected), printed, options)
 
 
 def variant(sound: type[Kind], *mistakes: type[Any], **parts: type[Any] | bool) -> type[Kind]:

@@ -93,14 +93,18 @@ class Promises:
         prevents: AbstractSet[str],
         notes: str,
         *,
+        without: AbstractSet[str] = frozenset(),
         tokens: bool = False,
         fenced: bool = False,
         delay: float = 0.0,
     ) -> "Promises":
-        """These promises and more, for a recipe that extends this one; its notes replace ours."""
+        """These promises and more, for a recipe that extends this one; its notes replace ours.
+
+        ``without``: what it does not promise any more.
+        """
         return replace(
             self,
-            prevents=self.prevents | prevents,
+            prevents=(self.prevents | prevents) - without,
             notes=notes,
             tokens=self.tokens or tokens,
             fenced=fenced,
@@ -118,7 +122,8 @@ def fair_contest(prevents: AbstractSet[str], notes: str) -> Promises:
     return Promises(
         prevents=EXCLUSION
         | HOLDING
-        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"}
+        | {"unaware-holder", "disconnected-belief", "refused-reentry", "token-regression"}
+        | {"unfair-grant", "herd"}
         | prevents,
         wakeups=1,
         tokens=True,
@@ -131,7 +136,8 @@ def unfair_contest(prevents: AbstractSet[str], notes: str) -> Promises:
     """What is promised where the quickest wins; arguments as for ``fair_contest``."""
     return Promises(
         prevents=HOLDING
-        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"}
+        | {"split-brain", "unaware-holder", "disconnected-belief", "refused-reentry"}
+        | {"token-regression"}
         | prevents,
         tokens=True,
         reentrant=True,

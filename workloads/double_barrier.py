@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.every_run.waiters import check_waiters
+from rumpus.checker.exclusion.disconnection import check_disconnection
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import check_lateness
 from rumpus.checker.families.barrier_rounds import (
@@ -196,6 +197,7 @@ class DoubleBarrierWorkload(Workload):
         check_rounds_by_model,
         check_lateness,
         check_entitlement,
+        check_disconnection,
         partial(check_timeouts, grace=GRACE_S),
         partial(check_waiters, functions=["enter", "leave"]),
     )

@@ -14,6 +14,7 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 from rumpus.checker.check import Check
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.exclusion.disconnection import check_disconnection
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.history import session_hex
 from rumpus.checker.timeline.holds import Words
@@ -237,6 +238,7 @@ class PartitionerWorkload(Workload):
         return [
             partial(partitions.check_shares, parts=PARTS),
             check_entitlement,
+            check_disconnection,
             check_timeouts,
             check_liveness,
             partial(partitions.check_ownership, parts=PARTS),

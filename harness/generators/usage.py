@@ -55,6 +55,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         cancels: share of attempts that wait without a timeout until another thread cancels them,
             and of releases before which the holder cancels though nobody waits. Where clients
             contend for a recipe that can be cancelled.
+        threads: share of holds during which another thread of the client tries to get it, too.
+            Where the recipe promises re-entrance, which is by thread.
     """
 
     think: _Seconds = 0.0
@@ -74,6 +76,7 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     asks: _Share = 0.0
     batches: _Share = 0.0
     cancels: _Share = 0.0
+    threads: _Share = 0.0
 
     def name(self, client: int) -> str:
         """What a client is called."""
@@ -161,6 +164,7 @@ def draw_usage(seed: Seed, session_timeout: float) -> Usage:
         asks=share(0.05, 0.2, 0.5),
         batches=share(0.2, 0.6),
         cancels=share(0.1, 0.4),
+        threads=share(0.1, 0.3),
     )
     # A holder that outlives a session, and a leader of servers that has not noticed its fall.
     if sometimes(4):

@@ -97,7 +97,7 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
     **contest_mutants(
         lambda contest: variant(IdentityLock, contest=contest), "sorts-by-name", "watches-first"
     ),
-    **contender_mutants(partial(variant, IdentityLock), "never-held"),
+    **contender_mutants(partial(variant, IdentityLock), "never-held", "believes-until-lost"),
     "cooperative-blacklist": mutant(
         published_breakable_locks.CooperativeBlacklistLock,
         "the text wants the servers to refuse the heartbeats of a blacklisted session, which "

@@ -71,6 +71,11 @@ _CONTENDER_MISTAKES: Final[Mapping[str, Mistake]] = {
         "held stays true while the connection is suspended and after the session is lost",
         {"unaware-holder"},
     ),
+    "believes-until-lost": Mistake(
+        faulty_contenders.BelievesUntilLost,
+        "held stays true while the connection is suspended, until the session is lost",
+        {"disconnected-belief"},
+    ),
     "never-held": Mistake(
         faulty_contenders.NeverBelieves,
         "held is always false: a client that was granted it does nothing with it",

@@ -24,6 +24,16 @@ class BelievesForGood(Contender):
         return given(self._grant is not None, super()._believes, self.node)
 
 
+class BelievesUntilLost(Contender):
+    """``held`` turns false at LOST only: a suspended connection is taken for a live one."""
+
+    @property
+    def _believes(self) -> bool:
+        grant = self._grant
+        believes = grant is not None and not grant.session.lost
+        return given(believes, super()._believes, self.node)
+
+
 class IgnoresTimeout:
     """The timeout is not passed on: ``acquire`` waits for ever."""
 

@@ -46,7 +46,7 @@ DOUBLE_BARRIERS: Final[Mapping[str, CatalogueEntry[DoubleBarrier]]] = {
     "inside-for-good": mutant(
         faulty_double_barriers.InsideForGoodDoubleBarrier,
         "inside stays true until it leaves, even after its session has ended",
-        {"unaware-holder"},
+        {"unaware-holder", "disconnected-belief"},
     ),
     "hides-loss": mutant(
         faulty_double_barriers.HidesLossDoubleBarrier,

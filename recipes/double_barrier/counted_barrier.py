@@ -112,7 +112,8 @@ class DoubleBarrier(RetryingRecipe):
 
     promises: ClassVar[Promises] = Promises(
         prevents=HOLDING
-        | {"early-entry", "early-exit", "false-exit", "unaware-holder", "stuck-waiter"},
+        | {"early-entry", "early-exit", "false-exit", "unaware-holder", "disconnected-belief"}
+        | {"stuck-waiter"},
         notes=(
             "Members are sessions: a member whose session ends has left, even if its client is "
             "only paused or cut off. The others go on without it, and its client is told when it "

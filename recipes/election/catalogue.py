@@ -35,6 +35,11 @@ ELECTIONS: Final[Mapping[str, CatalogueEntry[ContestElection]]] = {
         "leading stays true while the connection is suspended and after the session is lost",
         {"unaware-holder"},
     ),
+    "leads-until-lost": mutant(
+        variant(UnfairElection, faulty_contenders.BelievesUntilLost),
+        "leading stays true while the connection is suspended, until the session is lost",
+        {"disconnected-belief"},
+    ),
     "watch-leader": mutant(
         with_contest(variant(faulty_contests.NoRecheck, faulty_contests.WatchesFirst)),
         "all candidates watch the leader's node, and each leads when it vanishes, without looking "

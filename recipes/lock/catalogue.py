@@ -76,7 +76,14 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
         WAITS_FOR_ITSELF,
         {"refused-reentry"},
     ),
-    **contender_mutants(partial(variant, FairLock), "never-held"),
+    "reentrant-by-client": mutant(
+        variant(FairLock, faulty_locks.ByClient),
+        "re-entrance is by client and not by thread: any other thread of the holder's client walks "
+        "in",
+        {"split-brain"},
+        options=("--usage", "threads=0.3"),
+    ),
+    **contender_mutants(partial(variant, FairLock), "never-held", "believes-until-lost"),
     "countdown": mutant(
         with_validity(faulty_locks.Countdown),
         "a thread counts down what is left of the window: it does not count while its process is "

@@ -22,6 +22,24 @@ from rumpus.recipes.requests.session import Session
 from rumpus.recipes.requests.session_validity import SessionValidity
 
 
+class ByClient(ContestLock):
+    """Asks whether this client holds, and not which of its threads."""
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        self._take_over()
+        return super().acquire(timeout)
+
+    def release(self) -> None:
+        self._take_over()
+        super().release()
+
+    def _take_over(self) -> None:
+        me = threading.get_ident()
+        if self._grant is not None and self._owner != me:
+            made(self._grant.node)
+            self._owner = me
+
+
 class AfterRelease(DelayedContest):
     def leave(self, entry: Entry) -> None:
         made(entry.node)

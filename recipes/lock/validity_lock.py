@@ -78,6 +78,7 @@ class ValidityLock(ContestLock):
         "The belief ends before the session can. An action that takes longer than the window "
         "had left when it began can still come late: leave a margin (guard), or let the "
         "resource check tokens. Clocks must not differ in rate by more than 5 in 100.",
+        without={"disconnected-belief"},
     )
 
     def __init__(

@@ -39,7 +39,7 @@ PARTITIONERS: Final[Mapping[str, CatalogueEntry[Any]]] = {
     "believes-for-good": mutant(
         faulty_partitioners.BelievesForGoodPartitioner,
         "held stays true while the connection is suspended and after the session is lost",
-        {"unaware-holder"},
+        {"unaware-holder", "disconnected-belief"},
     ),
     "never-held": mutant(
         faulty_partitioners.NeverHeldPartitioner,

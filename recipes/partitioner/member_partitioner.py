@@ -65,7 +65,7 @@ class Partitioner:
 
     promises: ClassVar[Promises] = Promises(
         prevents=SHARES
-        | {"unbelieving-holder", "early-timeout"}
+        | {"unbelieving-holder", "disconnected-belief", "early-timeout"}
         | {"unaware-holder", "token-regression", "stuck-waiter", "deadlock", "orphan-node"},
         tokens=True,
         notes=(

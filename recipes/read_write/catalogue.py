@@ -76,6 +76,11 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
         {"missed-revocation"},
         printed="L 3.7",
     ),
+    "asks-first": mutant(
+        faulty_read_write_locks.AsksFirstLock,
+        "who revokes asks the first of several holders only",
+        {"missed-revocation"},
+    ),
     **contest_mutants(with_contests, "persistent-node", "watches-first"),
     **contest_mutants(
         lambda mistake: with_writer(variant(WriteContest, mistake)),
@@ -87,5 +92,5 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
         "a writer's token counts how often this client was granted the write lock",
         {"token-regression"},
     ),
-    **contender_mutants(with_sides, "believes-for-good", "never-held"),
+    **contender_mutants(with_sides, "believes-for-good", "never-held", "believes-until-lost"),
 }

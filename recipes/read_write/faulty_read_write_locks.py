@@ -11,6 +11,7 @@ from rumpus.recipes.mistake import given, made
 from rumpus.recipes.read_write.read_write_lock import READ, WRITE, ReadContest, WriteContest
 from rumpus.recipes.read_write.revocable_lock import UNLOCK, RevocableReadWriteLock
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session
 
 
 class Barging(ReadContest):
@@ -30,6 +31,12 @@ class Mislabelled(WriteContest):
 class ReadersIgnored(WriteContest):
     def _blocking(self, ahead: list[str]) -> list[str]:
         return given([node for node in ahead if WRITE in node], ahead, *ahead)
+
+
+class AsksFirstLock(RevocableReadWriteLock):
+    def _holding(self, session: Session, deadline: Deadline) -> list[str]:
+        holding = super()._holding(session, deadline)
+        return given(holding[:1], holding, *holding)
 
 
 class NotifiedOnlyLock(RevocableReadWriteLock):

@@ -26,7 +26,7 @@ PROMISES: Final = Promises(
     prevents=EXCLUSION
     | HOLDING
     | LIVENESS
-    | {"unaware-holder", "token-regression", "unfair-grant", "herd"},
+    | {"unaware-holder", "disconnected-belief", "token-regression", "unfair-grant", "herd"},
     wakeups=1,
     notes=(
         "Only writers have tokens, and they only grow; a fence must let readers pass. Not "

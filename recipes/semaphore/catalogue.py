@@ -59,5 +59,7 @@ SEMAPHORES: Final[Mapping[str, CatalogueEntry[Semaphore]]] = {
         lambda mistake: with_contest(variant(SemaphoreContest, mistake)),
         "sorts-by-name",
     ),
-    **contender_mutants(partial(variant, Semaphore), "believes-for-good", "never-held"),
+    **contender_mutants(
+        partial(variant, Semaphore), "believes-for-good", "never-held", "believes-until-lost"
+    ),
 }

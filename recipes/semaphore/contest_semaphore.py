@@ -45,7 +45,10 @@ class Semaphore(ContestLock):
 
     contest: ClassVar[type[SemaphoreContest]] = SemaphoreContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | HOLDING | LIVENESS | {"unaware-holder", "unfair-grant", "herd"},
+        prevents=EXCLUSION
+        | HOLDING
+        | LIVENESS
+        | {"unaware-holder", "disconnected-belief", "unfair-grant", "herd"},
         wakeups=1,
         notes=(
             "No tokens: several hold at once, so a fence could not tell a stale one by its "

@@ -170,7 +170,7 @@ def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
         return mutants
     families = {name: _found(names, name)} if name else WORKLOADS
     mutants = [
-        Mutant(known_as, recipe, entry.expected)
+        Mutant(known_as, recipe, entry.expected, options=entry.options)
         for known_as, workload in families.items()
         for recipe, entry in workload.catalogue.items()
         if isinstance(entry, CatalogueEntry) and entry.faulty

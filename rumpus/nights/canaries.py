@@ -93,11 +93,9 @@ def _measured() -> Iterator[Canary]:
     for family, name, found, runs in MEASURED:
         # That all runs have found it does not mean that all others will (Laplace).
         rate = (found + 1) / (runs + 2)
-        usual = RunSettings(argv=(), workload=family, ensemble="sim", time_limit=LOADS_S["sim"])
         if name in SERVER_MUTANTS:
             server = SERVER_MUTANTS[name]
-            options = settings_of_words(["run", family, *server.options])
-            usual = replace(options, argv=(), ensemble="sim", time_limit=LOADS_S["sim"])
+            usual = _usual(family, server.options)
             yield Canary(
                 name=f"servers that {server.mistake}",
                 family=family,
@@ -114,11 +112,17 @@ def _measured() -> Iterator[Canary]:
                 name=f"{family} / {name}",
                 family=family,
                 mistake=entry.mistake,
-                settings=replace(usual, recipe=name),
+                settings=replace(_usual(family, entry.options), recipe=name),
                 expected=entry.expected,
                 blamed="servers" if WORKLOADS[family].plain else "recipe",
                 rate=rate,
             )
+
+
+def _usual(family: str, options: Sequence[str]) -> RunSettings:
+    """The settings of a canary's run, before it has its recipe and its seed."""
+    usual = settings_of_words(["run", family, *options])
+    return replace(usual, argv=(), ensemble="sim", time_limit=LOADS_S["sim"])
 
 
 def rotated(canaries: Sequence[Canary], random: Random) -> list[Canary]:

@@ -1,7 +1,9 @@
 """One client of a contest: it waits for its turn, acts while it holds, and lets go."""
 
+import threading
 import time
-from typing import Any, Literal, NotRequired, TypedDict
+from contextlib import suppress
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.history import session_hex
@@ -15,10 +17,13 @@ from rumpus.harness.clients.leftovers import (
     nodes_at,
 )
 from rumpus.harness.clients.messages import Acted
-from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.operation import Failed
 from rumpus.workloads.own.cancelled_attempt import CancelledWay
+
+TRESPASS_PATIENCE_S: Final = 5.0
+"""How much longer than its timeout the other thread's try is waited for."""
 
 
 class Grant(TypedDict):
@@ -40,6 +45,12 @@ class Census(TypedDict):
 
     what: Literal["contenders", "holders"]
     names: list[str]
+
+
+class Trespass(TypedDict):
+    """Whether another thread was granted what a thread of the same client held."""
+
+    granted: bool
 
 
 class Work(TypedDict):
@@ -120,6 +131,21 @@ class Contender:
             "token": self.recipe.token,
             "node": self.recipe.node,
         }
+
+    def trespass(self, timeout: float) -> Trespass:
+        """Whether another thread of the program is granted it, too; that one releases it again."""
+        granted = []
+
+        def enter() -> None:
+            with suppress(NotDone, OutcomeUnknown):
+                if self.enter(timeout):
+                    granted.append(True)
+                    self.leave()
+
+        thread = threading.Thread(target=enter, daemon=True)
+        thread.start()
+        thread.join(timeout + TRESPASS_PATIENCE_S)
+        return {"granted": bool(granted)}
 
     def work(self, acts: int, pause: float, seconds: float = 0.0, guard: float = 0.0) -> Work:
         """Act as holders do: look whether we still hold, do some work, then touch the resource.

@@ -11,11 +11,13 @@ from typing import Any, ClassVar, Final
 from rumpus.checker.check import Check
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.exclusion.disconnection import check_disconnection
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.grants import check_grants_told, check_order, check_tokens
 from rumpus.checker.exclusion.herd import check_herd
 from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, check_exclusion
 from rumpus.checker.exclusion.overdue import check_overdue
+from rumpus.checker.exclusion.trespass import check_trespass
 from rumpus.checker.families.censuses import check_censuses
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
@@ -26,7 +28,7 @@ from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
 from rumpus.recipes.servers import ZOOKEEPER
-from rumpus.workloads.contests.contender import Census, Contender, Grant, Work
+from rumpus.workloads.contests.contender import Census, Contender, Grant, Trespass, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, stats_of
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
@@ -76,6 +78,8 @@ class ContentionWorkload(Workload):
             attempts are to draw it; empty where there is only one.
         one_long_in: one hold in so many lasts up to ``longest_hold`` seconds.
         nobody: the anomaly that is reported if no client can acquire it in the final phase.
+        by_thread: whether what is re-entrant is so by thread, so that the threads of one client
+            exclude each other, too.
         prompt: whether a client that has come to own it by the servers' logs must be granted it
             soon.
         decider: the model by which all holds are checked once more if no other check finds an
@@ -97,6 +101,7 @@ class ContentionWorkload(Workload):
     modes: ClassVar[Sequence[str]] = ()
     one_long_in: ClassVar[int] = 60
     nobody: ClassVar[str] = "deadlock"
+    by_thread: ClassVar[bool] = False
     prompt: ClassVar[bool] = False
     tolerance: ClassVar[int] = TOLERANCE_NS
     decider: ClassVar[str] = ""
@@ -129,6 +134,11 @@ class ContentionWorkload(Workload):
     def cancel(self, contender: Contender) -> None:
         """Cancel, although no call waits."""
         contender.recipe.cancel()
+
+    @operation(changes=False)
+    def trespass(self, contender: Contender, timeout: float) -> Trespass:
+        """While a thread holds, another thread of the program tries, too."""
+        return contender.trespass(timeout)
 
     @operation(changes=False)
     def contenders(self, contender: Contender) -> Census:
@@ -177,6 +187,8 @@ class ContentionWorkload(Workload):
             if granted.type != "ok":
                 continue
             depth = 1
+            if self._is_trespassed(client):
+                yield self.trespass(timeout=SHORT_PATIENCE_S)
             if client.context.recipe.promises.reentrant and client.draws.one_in(8):
                 again = yield self.attempt(client, REENTRY_PATIENCE_S)
                 if again.type == "ok":
@@ -188,6 +200,12 @@ class ContentionWorkload(Workload):
             if self._cancels(client):
                 yield self.cancel()
             yield from self.let_go(client, depth)
+
+    def _is_trespassed(self, client: Client) -> bool:
+        """Whether another thread tries now (usage ``threads``)."""
+        share = client.context.usage.threads if self.by_thread else 0.0
+        reentrant = client.context.recipe.promises.reentrant
+        return share > 0 and reentrant and client.draws.uniform() < share
 
     @staticmethod
     def _cancels(client: Client) -> bool:
@@ -319,6 +337,8 @@ class ContentionWorkload(Workload):
             check_order,
             check_herd,
             partial(check_entitlement, dismissed=self.dismissed),
+            check_disconnection,
+            check_trespass,
             check_timeouts,
             *self.checks,
             check_censuses,

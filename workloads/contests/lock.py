@@ -78,6 +78,7 @@ class LockWorkload(ContentionWorkload):
     model = "mutex"
     decider = "mutex"
     fenced_decider = "fenced-mutex"
+    by_thread = True
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One lock object."""
