@@ -38,6 +38,10 @@ A server that is behind answers a create of its own client only when it has caug
 only let in too early those clients whose barrier was set up through another server.
 """
 
+WAIT_S = (0.5, 3.0)
+"""The shortest and the longest timeout of a wait that is not short (usage ``patience``: another
+longest one)."""
+
 PATIENCE_S = 5.0
 """How long it may take to set a barrier up or to remove it."""
 
@@ -147,9 +151,11 @@ class BarrierWorkload(Workload):
 
     def _pass(self, client: Client, end: int) -> Steps:
         """Wait at any barrier; one wait in six has a short timeout, one in four is endless."""
+        longest = max(WAIT_S[0], client.context.usage.patience or WAIT_S[1])
         while client.time < end:
             dice, key = client.draws.below(12), client.draws.below(KEEPERS)
-            timeout = round(client.draws.uniform(*(0.02, 0.32) if dice < 2 else (0.5, 3.0)), 3)
+            bounds = (0.02, 0.32) if dice < 2 else (WAIT_S[0], longest)
+            timeout = round(client.draws.uniform(*bounds), 3)
             yield self.wait(key=key, timeout=timeout, value="endless" if dice > 8 else None)
             yield client.rest(0.02, 0.12)  # or an open barrier would be passed without end
 

@@ -29,8 +29,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         think: the longest rest before an operation, in seconds; 0: none.
         burst: how many operations follow each other without a rest.
         tries: share of attempts that do not wait (timeout 0), in families where clients contend.
-        patience: the longest timeout of the other attempts there, in seconds; 0: as the workload
-            has it.
+        patience: the longest timeout of the other attempts there, in seconds; likewise of waits at
+            a barrier, and of one take in three in the vigil of a queue; 0: as the workload has it.
         objects: how many objects of the recipe each client uses, in turns.
         fresh: whether a client makes a new object each time that it begins.
         restarts: share of those beginnings before which the client is stopped and started again,
@@ -48,7 +48,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         prefixes: whether each client's name is the beginning of the next one's, in families where
             names tell nobody who it is.
         vanishing: share of the beginnings before which the parent of the contenders' nodes is
-            deleted, if it has no children.
+            deleted, if it has no children; of queues, share of the takes before which the folders
+            of elements and of claims are.
         asks: share of operations after which a client asks the recipe what it says of itself: who
             contends, who holds, how many elements there are. Where the recipe can be asked.
         batches: share of puts that put several elements at once, where the recipe can.

@@ -10,7 +10,8 @@ what faults make necessary:
   (``requests.ledger``); if the session ends before a put is answered, the element is looked for by
   its unique mark;
 - a waiter looks again after every change of its connection, because a lost connection drops its
-  watches.
+  watches;
+- a folder that somebody has deleted while it was empty is created again.
 
 **Stale lists do no harm to the order.** Numbers are assigned in the order of creates, so a list
 that shows an element shows every lower one too, except those that are gone for good. But a stale
@@ -23,6 +24,7 @@ import threading
 import uuid
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
@@ -121,8 +123,11 @@ class ElementQueue(Recipe):
             )
         )
         while not attempt.happened:
+            ledger = self._ledger()
             try:
-                self._ledger().carry_out(attempt, deadline)
+                ledger.carry_out(attempt, deadline)
+            except NoNodeError:
+                self._restore(ledger, deadline)
             except ConnectionClosedError:
                 raise
             except SessionExpiredError as error:
@@ -166,6 +171,8 @@ class ElementQueue(Recipe):
                     last = True
                 elif not found:
                     self._await_news(ledger, deadline)
+            except NoNodeError:
+                self._restore(ledger, deadline)
             except ConnectionClosedError:
                 raise
             except (SessionExpiredError, Unanswered) as error:
@@ -239,9 +246,12 @@ class ElementQueue(Recipe):
 
         def look(ledger: Ledger) -> list[str]:
             ledger.touch(deadline)
-            names: list[str] = ledger.session.ask(
-                deadline, self._client.get_children_async, self._folder
-            )
+            try:
+                names: list[str] = ledger.session.ask(
+                    deadline, self._client.get_children_async, self._folder
+                )
+            except NoNodeError:  # somebody has deleted the empty folder
+                return []
             return names
 
         return any(name.startswith(mark) for name in self._keep_asking(deadline, look))
@@ -263,6 +273,12 @@ class ElementQueue(Recipe):
                 if deadline.passed:
                     raise QueueUnknown(f"{self._path}: no answer in time", element) from error
                 pause(deadline)
+
+    @staticmethod
+    def _restore(ledger: Ledger, deadline: Deadline) -> None:
+        """Create the folders again that somebody has deleted while they were empty."""
+        with suppress(SessionExpiredError, Unanswered):  # the next try meets that, too
+            ledger.restore(deadline)
 
     def _deadline(self, timeout: float | None) -> Deadline:
         return Deadline(timeout, allowance=self._grace / 2)

@@ -97,6 +97,15 @@ class Ledger:
         with self._alone(deadline):
             self._make_node(deadline)
 
+    def restore(self, deadline: Deadline) -> None:
+        """Create those of the needed paths again that somebody has deleted.
+
+        Raises:
+            SessionExpiredError, Unanswered: as ``carry_out``.
+        """
+        with self._alone(deadline):
+            self._make_needed(deadline)
+
     def touch(self, deadline: Deadline) -> None:
         """Write, and nothing else: what the session reads afterwards is no older than this call.
 
@@ -121,11 +130,14 @@ class Ledger:
     def _make_node(self, deadline: Deadline) -> None:
         if self._opened:
             return
-        for path in (self._folder, *self._needed):
-            self._insist(deadline, self._client.ensure_path_async, path)
+        self._make_needed(deadline)
         with suppress(NodeExistsError):  # ours: an earlier try got no answer
             self._insist(deadline, self._client.create_async, self._node, ephemeral=True)
         self._opened = True
+
+    def _make_needed(self, deadline: Deadline) -> None:
+        for path in (self._folder, *self._needed):
+            self._insist(deadline, self._client.ensure_path_async, path)
 
     def _commit(self, attempt: Attempt, deadline: Deadline) -> None:
         self._doubtful = attempt

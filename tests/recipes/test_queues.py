@@ -109,6 +109,27 @@ def test_a_waiter_whose_session_ends_waits_on_in_the_next(crowd, path, kind):
 
 
 @pytest.mark.parametrize("kind", OURS)
+def test_folders_that_somebody_has_deleted_are_made_again(crowd, path, kind):
+    producer, consumer = kind(crowd[0], path), kind(crowd[1], path)
+    folders = [each for each in (kind.elements(path), kind.claims(path)) if each is not None]
+    producer.put(b"first")
+    assert take(consumer) == b"first"
+    for folder in folders:
+        crowd[2].delete(folder)
+    assert take_at_once(consumer) is None
+    for folder in folders:
+        crowd[2].delete(folder)
+    producer.put(b"second")
+    assert take(consumer) == b"second"
+    waiting = crowd.in_thread(take, consumer, 30)
+    time.sleep(0.2)
+    for folder in folders:
+        crowd[2].delete(folder)
+    producer.put(b"third")
+    assert waiting.result() == b"third"
+
+
+@pytest.mark.parametrize("kind", OURS)
 def test_elements_outlive_their_producers(crowd, path, kind):
     kind(crowd[0], path).put(b"it")
     crowd.expire(0)

@@ -1,14 +1,15 @@
 """A client that uses a recipe as ``harness.generators.usage.Usage`` says, where that is not usual.
 
 Only between two uses, when it holds nothing, does it take another object of the recipe or delete
-the contenders' parent. All of that is part of the operation that comes next. What other threads of
-the program do to the client (``other_threads``) falls at any moment of a use; where clients do not
-contend, at any moment of the load.
+the parents of the recipe's nodes. All of that is part of the operation that comes next. What other
+threads of the program do to the client (``other_threads``) falls at any moment of a use; where
+clients do not contend, at any moment of the load.
 """
 
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from kazoo.exceptions import KazooException
@@ -27,7 +28,7 @@ CONNECT_S: Final = 5.0
 """Seconds that a client waits for its new session when it has been started again."""
 
 REQUEST_S: Final = 1.0
-"""Seconds that it waits for the answer when it deletes the contenders' parent."""
+"""Seconds that it waits for the answer when it deletes a parent of the recipe's nodes."""
 
 
 MOMENTS_S: Final = (0.005, 0.05, 0.5, 3.0)
@@ -54,6 +55,7 @@ class UsedClient(OpenClient):
         self._usage = usage
         count = usage.objects if workload.exchangeable else 1
         self._objects = [workload.open(recipe, context) for _ in range(count)]
+        self._parents = workload.parents(recipe) if usage.vanishing else ()
         self._turn = 0
         self._depth = 0
         self._chatter: Chatter | None = None
@@ -86,8 +88,11 @@ class UsedClient(OpenClient):
             elif f == words.acquire:
                 value = _with_less_time(value, self._begin_anew())
                 self._meanwhile = self._drawn_meanwhile()
-        elif self._usage.interrupts or self._usage.auths:
-            self._begin_a_period()
+        else:
+            if self._usage.interrupts or self._usage.auths:
+                self._begin_a_period()
+            if f == words.acquire and self._parents and self._often(self._usage.vanishing):
+                self._delete_parents()
         if self._workload.holding is None or f in (words.acquire, words.release):
             outcome = super().invoke(f, value)
         else:
@@ -175,7 +180,7 @@ class UsedClient(OpenClient):
         usage, took = self._usage, 0.0
         for share, deed in (
             (usage.restarts, self._restart),
-            (usage.vanishing, self._delete_parent),
+            (usage.vanishing, self._delete_parents),
         ):
             if self._often(share):
                 began = time.monotonic()
@@ -189,15 +194,11 @@ class UsedClient(OpenClient):
             self.take(self._objects[self._turn])
         return took
 
-    def _delete_parent(self) -> None:
-        """Delete the parent of the contenders' nodes; that fails if it has children."""
-        line = self._recipe.line(self._workload.path) if hasattr(self._recipe, "line") else None
-        if line is None or line.kind not in ("sequential", "pool"):
-            return  # the path itself is somebody's node
-        try:
-            self._context.kazoo.delete_async(line.path).get(timeout=REQUEST_S)
-        except (KazooException, KazooTimeoutError):
-            return  # it has children, is gone already, or nobody answers
+    def _delete_parents(self) -> None:
+        """Delete the parents of the recipe's nodes, as is done to clean up."""
+        for path in self._parents:
+            with suppress(KazooException, KazooTimeoutError):  # it has children, or is gone already
+                self._context.kazoo.delete_async(path).get(timeout=REQUEST_S)
 
     def _send_more(self) -> None:
         """Requests of the holder's own, which it does not wait for."""

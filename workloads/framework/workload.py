@@ -35,7 +35,7 @@ from rumpus.workloads.framework.judgement import findings
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
 from rumpus.workloads.framework.used_client import UsedClient, asking, paced
-from rumpus.workloads.own.own_recipe import OwnRecipe
+from rumpus.workloads.own.own_recipe import OwnRecipe, is_of_kazoo
 from rumpus.workloads.own.promise_names import common, with_names
 from rumpus.workloads.own.references import NotFound, is_reference, referred, unknown_recipe
 
@@ -171,6 +171,18 @@ class Workload(ABC):
         None if it cannot be asked.
         """
         return None
+
+    def parents(self, recipe: Any) -> Sequence[str]:
+        """The znodes that somebody may delete when they are empty (usage ``vanishing``).
+
+        Where clients contend: the parent of their nodes. None if the path itself is somebody's
+        node, or if nobody says where the nodes are.
+        """
+        line = recipe.line(self.path) if self.exchangeable and hasattr(recipe, "line") else None
+        if line is None:
+            return []
+        known = line.kind in ("sequential", "pool") or is_of_kazoo(getattr(recipe, "factory", None))
+        return [line.path] if known else []
 
     def least_clients(self, recipe: Any) -> int:  # noqa: ARG002 - for subclasses
         """How many clients it takes for the load to show anything of a recipe of this class.

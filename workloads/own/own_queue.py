@@ -30,7 +30,14 @@ from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.recipes.outcomes import ClaimLost, NotDone
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
-from rumpus.workloads.own.own_recipe import Method, OwnRecipe, catch_up, has, method
+from rumpus.workloads.own.own_recipe import (
+    Method,
+    OwnRecipe,
+    catch_up,
+    has,
+    is_of_kazoo,
+    method,
+)
 from rumpus.workloads.own.tolerant_calls import TIMEOUTS, call, first, succeeded, takes
 
 OVERDUE_S: Final = 3.0
@@ -165,6 +172,17 @@ class OwnQueue(OwnRecipe):
         told = self._patiently(lambda: call(finish, timeout=timeout), timeout)
         if not succeeded(finish, told):
             raise ClaimLost(f"{self.path}: it says that the claim is lost")
+
+    @classmethod
+    def folders(cls, path: str) -> list[str]:
+        """The znodes whose children are elements or claims; none where nobody says which."""
+        own = cls.factory
+        if is_of_kazoo(own):  # a LockingQueue names its folders below the path
+            return list(
+                dict.fromkeys(path + getattr(own, each, "") for each in ("entries", "lock"))
+            )
+        said = [getattr(own, name)(path) for name in ("elements", "claims") if has(own, name)]
+        return [folder for folder in said if folder is not None]
 
     def left(self) -> tuple[list[str], list[Node]]:
         """The paths of the elements' nodes that are there, and the nodes of claims.

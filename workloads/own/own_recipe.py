@@ -410,6 +410,11 @@ def _declared_unknown(thing: Any) -> tuple[type[BaseException], ...]:
     return tuple(told) if isinstance(told, tuple | list) else (told,)
 
 
+def is_of_kazoo(factory: Any) -> bool:
+    """Whether it is a class of kazoo's recipes, of which it is known where their nodes are."""
+    return getattr(factory, "__module__", "").startswith("kazoo.recipe.")
+
+
 def has(factory: Any, *names: str) -> bool:
     """Whether a class has one of these attributes. Of a function nobody knows: it has not."""
     return any(_has(factory, name) for name in names)

@@ -62,7 +62,9 @@ it all clients but the feeders only take, and the feeders put few elements. In r
 covers two or three faults."""
 
 FEEDERS = 2
-"""How many clients are feeders: one goes on putting when a fault strikes the other."""
+"""How many clients are feeders: one goes on putting when a fault strikes the other. But half of
+them at most: a single consumer that faults strike in the vigil may never find the queue empty, and
+so never wait for an element."""
 
 TRICKLE_S = 0.25
 """Seconds between two elements of a feeder, in the vigil and in the ebb."""
@@ -80,6 +82,9 @@ MOST_TRIES = 5
 """How often an acknowledgement (or release) is tried while its outcome is unknown."""
 
 REQUEST_S = 5.0
+
+REST_S = 0.1
+"""How long a client rests after an unknown outcome in the final phase."""
 
 Value = str | int
 
@@ -243,6 +248,13 @@ class QueueWorkload(Workload):
                     break
         return came
 
+    def parents(self, recipe: Any) -> Sequence[str]:
+        """The folders of elements and of claims."""
+        if hasattr(recipe, "folders"):
+            return list(recipe.folders(self.path))
+        folders = (recipe.elements(self.path), recipe.claims(self.path))
+        return [folder for folder in folders if folder is not None]
+
     def shared(self) -> Handoffs:
         """Whose turn it is in the handoffs."""
         return Handoffs(self.urgency)
@@ -264,7 +276,7 @@ class QueueWorkload(Workload):
         vigil = until - round(min(VIGIL_S * SECOND, VIGIL_SHARE * until))
         feeding, end = until + int(FEEDING_S * SECOND), until + int(VIGIL_END_S * SECOND)
         names = (f"{client.number}.{number}" for number in count())
-        feeders = min(FEEDERS, client.clients - 1)
+        feeders = min(FEEDERS, client.clients // 2)
         hungry = [client.clients - feeders, 1][client.number] if client.number < feeders else 0
         patience = LITTLE_S if client.number == 0 else PATIENCE_S
         while client.time < end:
@@ -289,9 +301,17 @@ class QueueWorkload(Workload):
                     wait = brief
                 elif not waits:
                     wait = PATIENCE_S if claimed else min(LONGEST_WAIT_S, wait)
+                elif little and client.time < until:  # of the vigil
+                    wait = min(wait, self._patience(client) or wait)
                 came = yield from self.consume(client, wait)
                 if element_of(came) is not None and client.time >= feeding:
                     return
+
+    @staticmethod
+    def _patience(client: Client) -> float:
+        """How long some clients wait in the vigil by the usage ``patience``; 0 without it."""
+        longest = client.context.usage.patience
+        return client.draws.uniform(0.0, longest) if longest else 0.0
 
     def final(self) -> list[ScriptFunction]:
         """Each client puts and takes one more; one takes the rest, and looks what is left."""
@@ -302,8 +322,10 @@ class QueueWorkload(Workload):
         while client.time < end and (came is None or came.type != "ok"):
             name = f"{client.number}.final{next(number)}"
             came = yield self.put(client, name, REQUEST_S, urgent=True)
+            yield from self._rest_if_unknown(client, came)
         while client.time < end and (came is None or element_of(came) is None):
             came = yield from self.consume(client, REQUEST_S)
+            yield from self._rest_if_unknown(client, came)
 
     def _rest(self, client: Client) -> Steps:
         end, patience = client.after(FINAL_BOUND_S), client.expiry_s
@@ -311,7 +333,14 @@ class QueueWorkload(Workload):
             came = yield from self.consume(client, patience)
             if element_of(came) is None and came.type != "info":
                 break
+            yield from self._rest_if_unknown(client, came)
         yield from until_ok(self.inspect(patience=patience), 5)(client)
+
+    @staticmethod
+    def _rest_if_unknown(client: Client, came: Op) -> Steps:
+        """Let time pass after an error: a recipe may raise one at once, each time it is called."""
+        if came.type == "info":
+            yield client.rest(REST_S)
 
     needs = (at_least(5, count_awaited, "elements that somebody waited for"),)
     expired = "sessions that expired"

@@ -21,6 +21,7 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.other_threads import Meanwhile
 from rumpus.workloads.framework.used_client import UsedClient, paced
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.registry import WORKLOADS
 
 
 class Answer:
@@ -242,6 +243,50 @@ def test_the_parent_of_the_line_is_deleted_if_it_can_be():
     kazoo.error = NotEmptyError()
     assert client.invoke("acquire", None).type == "ok"
     assert kazoo.calls == ["delete /rumpus/shelf/line"]
+
+
+class Folders(Box):
+    """Things that nobody contends for, below folders."""
+
+    def parents(self, recipe):  # noqa: ARG002 - the base's
+        return ["/rumpus/box/elements", "/rumpus/box/claims"]
+
+
+def test_folders_of_what_nobody_contends_for_are_deleted_before_the_main_operation():
+    client, _, kazoo = used(workload_class=Folders, vanishing=1.0)
+    kazoo.error = NotEmptyError()
+    client.invoke("work", None)
+    assert kazoo.calls == []
+    assert client.invoke("acquire", None).type == "ok"
+    assert kazoo.calls == ["delete /rumpus/box/elements", "delete /rumpus/box/claims"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "recipe", "parents"),
+    [
+        ("lock", "fair", ["/rumpus/lock"]),
+        ("lock", "kazoo.recipe.lock:Lock", ["/rumpus/lock"]),
+        ("election", "kazoo.recipe.election:Election", ["/rumpus/election"]),
+        ("lock", "tests.workloads.framework.test_used_client:Foreign", []),
+        ("barrier", "kazoo", []),
+    ],
+)
+def test_it_is_known_which_parents_may_be_deleted(workload, recipe, parents):
+    workload = WORKLOADS[workload]
+    assert list(workload.parents(workload.recipe_of(recipe))) == parents
+
+
+class Foreign:
+    """A lock of which nobody says where its nodes are: its path may be one that somebody needs."""
+
+    def __init__(self, client, path):
+        pass
+
+    def acquire(self, timeout):
+        pass
+
+    def release(self):
+        pass
 
 
 def test_a_node_that_is_the_lock_itself_is_left_alone():

@@ -335,6 +335,49 @@ def test_in_the_vigil_all_but_the_feeders_wait_across_the_end_of_the_load():
     assert {op.process % 4 for op in ends} == {2, 3}
 
 
+@pytest.mark.parametrize(("clients", "feeders"), [(2, {0}), (3, {0}), (4, {0, 1}), (6, {0, 1})])
+def test_at_least_half_of_the_clients_wait_in_the_vigil(clients, feeders):
+    run = called(behaviour=empty, clients=clients)
+    late = [d.what for d in run.dispatches if d.time > 20 * (1 - VIGIL_SHARE) * SECOND]
+    assert {what.thread for what in late if what.f == "enqueue"} == feeders
+
+
+def test_an_error_that_comes_at_once_does_not_make_the_final_phase_busy():
+    def broken(_step, _seed):
+        return Ending(0, 1000, "info")
+
+    assert len(called(phase="final_of", behaviour=broken).dispatches) < 2000
+
+
+@pytest.mark.parametrize(
+    ("recipe", "parents"),
+    [
+        ("fifo", ["/rumpus/queue/elements"]),
+        ("acknowledged", ["/rumpus/queue/elements", "/rumpus/queue/claims"]),
+        ("kazoo", ["/rumpus/queue"]),
+        ("kazoo.recipe.queue:Queue", ["/rumpus/queue"]),
+        ("kazoo.recipe.queue:LockingQueue", ["/rumpus/queue/entries", "/rumpus/queue/taken"]),
+        ("tests.workloads.queues.test_queue:Foreign", []),
+    ],
+)
+def test_the_folders_that_may_be_deleted_are_known(recipe, parents):
+    queue = WORKLOADS["queue"]
+    assert queue.parents(queue.recipe_of(recipe)) == parents
+
+
+class Foreign:
+    """A queue of which nobody says where its elements are."""
+
+    def __init__(self, client, path):
+        pass
+
+    def put(self, element):
+        pass
+
+    def take(self, timeout):
+        pass
+
+
 def test_everybody_puts_and_takes_in_the_final_phase():
     run = called(phase="final_of", recipe=AcknowledgedQueue)
     asked = {(what.thread, what.f) for _, what, _ in run.dispatches}
