@@ -10,6 +10,7 @@ from itertools import count
 from typing import Final, TypedDict
 
 from rumpus.checker.every_run.model_check import NOT_LINEARIZABLE
+from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.families.takeovers import check_takeovers
 from rumpus.checker.timeline.holds import Words
@@ -205,6 +206,7 @@ class SealedLogWorkload(Workload):
                 return
 
     checks = (
+        check_timeouts,
         check_replication,
         check_takeovers,
         follows("append", NOT_LINEARIZABLE, "append", "read"),

@@ -20,7 +20,7 @@ class KazooBarrier(Barrier):
     """``kazoo.recipe.barrier.Barrier``; see the module."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=Barrier.promises.prevents - {"overdue-call"},
+        prevents=Barrier.promises.prevents,
         notes=(
             "kazoo promises that a waiter blocks while the node exists and returns when it does "
             "not. It warns that wait may raise when the connection is lost. A wait that raised is "

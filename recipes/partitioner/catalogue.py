@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests.common_mutants import HALVES_TIMEOUT, contest_mutants
+from rumpus.recipes.contests.common_mutants import (
+    HALVES_TIMEOUT,
+    RESTS_AFTER_TIMEOUT,
+    contest_mutants,
+)
 from rumpus.recipes.contests.faulty_contenders import HalvesTimeout
 from rumpus.recipes.partitioner import faulty_partitioners
 from rumpus.recipes.partitioner.kazoo_partitioner import KazooPartitioner
@@ -54,6 +58,9 @@ PARTITIONERS: Final[Mapping[str, CatalogueEntry[Any]]] = {
     ),
     "halves-timeout": mutant(
         variant(Partitioner, HalvesTimeout), HALVES_TIMEOUT, {"early-timeout"}
+    ),
+    "rests-after-timeout": mutant(
+        faulty_partitioners.RestsAfterTimeoutPartitioner, RESTS_AFTER_TIMEOUT, {"overdue-call"}
     ),
     "stays-listed": mutant(
         faulty_partitioners.StaysListedPartitioner,

@@ -1,9 +1,11 @@
 """Partitioners with one known mistake each, which the harness must find."""
 
+import time
 from collections.abc import Mapping
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.contests.faulty_calls import REST_S
 from rumpus.recipes.mistake import given, made
 from rumpus.recipes.partitioner.member_partitioner import Part, Partitioner
 from rumpus.recipes.requests.deadline import Deadline
@@ -49,6 +51,13 @@ class CountsSharesPartitioner(Partitioner):
     @property
     def parts(self) -> Mapping[str, Part]:
         return {name: part._replace(token=self._shares) for name, part in super().parts.items()}
+
+
+class RestsAfterTimeoutPartitioner(Partitioner):
+    def _give_up(self, members: list[str]) -> bool:
+        made(own=True)
+        time.sleep(REST_S)
+        return super()._give_up(members)
 
 
 class BelievesForGoodPartitioner(Partitioner):

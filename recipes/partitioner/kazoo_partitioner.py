@@ -31,7 +31,8 @@ class KazooPartitioner:
     """``kazoo.recipe.partitioner.SetPartitioner``; see the module."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=SHARES | {"unaware-holder", "stuck-waiter", "deadlock", "orphan-node"},
+        prevents=SHARES
+        | {"unaware-holder", "overdue-call", "stuck-waiter", "deadlock", "orphan-node"},
         notes=(
             "As documented: each item is owned by a single member, and the set is divided again "
             "when members join or leave. A failed partitioner is replaced by a new one, as "

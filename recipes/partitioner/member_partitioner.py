@@ -23,7 +23,7 @@ from kazoo.client import KazooClient
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.paths import absolute
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.promises import HOLDING, Line, Promises
 from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import PAUSE
@@ -65,8 +65,9 @@ class Partitioner:
 
     promises: ClassVar[Promises] = Promises(
         prevents=SHARES
-        | {"unbelieving-holder", "disconnected-belief", "early-timeout"}
-        | {"unaware-holder", "token-regression", "stuck-waiter", "deadlock", "orphan-node"},
+        | HOLDING
+        | {"unaware-holder", "disconnected-belief", "token-regression"}
+        | {"stuck-waiter", "deadlock", "orphan-node"},
         tokens=True,
         notes=(
             "A part has no owner while it is handed over. An owner that was paused can act after "

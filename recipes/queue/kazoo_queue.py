@@ -136,7 +136,7 @@ class KazooLockingQueue(_KazooQueue):
 
     delivery: ClassVar[Delivery] = "at-least-once"
     promises: ClassVar[Promises] = Promises(
-        prevents=AT_LEAST_ONCE,
+        prevents=AT_LEAST_ONCE | {"overdue-call"},
         notes="A consumer is told to look whether it still holds its lock. " + _FOUND_NOTHING,
     )
 

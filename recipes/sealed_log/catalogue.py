@@ -5,6 +5,7 @@ from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
+from rumpus.recipes.contests.common_mutants import RESTS_AFTER_TIMEOUT
 from rumpus.recipes.failover.faulty_failover import NoEpochCheck
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.recipes.sealed_log import faulty_sealed_logs
@@ -87,6 +88,9 @@ SEALED_LOGS: Final[Mapping[str, CatalogueEntry[OwnedLog]]] = {
         faulty_sealed_logs.NeverRepairs,
         "a replica that has missed entries of a sealed file never gets them",
         {"stuck-waiter"},
+    ),
+    "rests-after-timeout": mutant(
+        faulty_sealed_logs.RestsAfterTimeout, RESTS_AFTER_TIMEOUT, {"overdue-call"}
     ),
     "persistent-owner": mutant(
         variant(SealedLog, _lock_class=variant(FairLock, contest=faulty_contests.PersistentNode)),

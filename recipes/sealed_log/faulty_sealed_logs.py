@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
+from rumpus.recipes.contests.faulty_calls import REST_S
 from rumpus.recipes.failover.replicated_log import Entry, merit
 from rumpus.recipes.mistake import given, made
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.sealed_log.file_writer import FileWriter
 from rumpus.recipes.sealed_log.log_directory import LogFile
-from rumpus.recipes.sealed_log.owned_log import Writer
+from rumpus.recipes.sealed_log.owned_log import Place, Writer
 from rumpus.recipes.sealed_log.replica_calls import ReplicaCalls
 from rumpus.recipes.sealed_log.sealed_log import SealedLog
 from rumpus.recipes.sealed_log.store_replica import FileCopy, StoreReplica
@@ -160,6 +161,16 @@ class ReadsOne(SealedLog):
             lambda _: {"do": "show", "file": file.name}, lambda *_: True, deadline, bool
         )
         return next((answer["entries"] for answer in shown.values()), None)
+
+
+class RestsAfterTimeout(SealedLog):
+    def take_over(self, timeout: float) -> Place:
+        try:
+            return super().take_over(timeout)
+        except (NotDone, OutcomeUnknown):
+            made(own=True)
+            time.sleep(REST_S)
+            raise
 
 
 class NeverRepairs(SealedLog):

@@ -40,6 +40,7 @@ LOG_PROMISES = frozenset(
         "not-linearizable",
         "stuck-waiter",
         "leaderless",
+        "overdue-call",
     }
 )
 """What a log with one owner promises, however former owners are refused."""

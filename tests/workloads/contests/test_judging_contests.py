@@ -271,6 +271,8 @@ LONG_CALLS = {
     "chubby": ("acquire", {"mode": "write"}),
     "counter": ("read", {"key": 0}),
     "registry": ("discover", {}),
+    "partitioner": ("acquire", {}),
+    "sealed-log": ("own", {}),
     **of_families("LONG_CALL"),
 }
 
@@ -296,12 +298,11 @@ def test_a_call_that_ignores_its_timeout_breaks_a_promise(workload):
             assert all(each.promised for each in verdict.anomalies)
 
 
-GIVE_UP = {"partitioner": ("acquire", {}), **LONG_CALLS}
-
-
-@pytest.mark.parametrize("workload", [name for name in GIVE_UP if promising(name, "early-timeout")])
+@pytest.mark.parametrize(
+    "workload", [name for name in LONG_CALLS if promising(name, "early-timeout")]
+)
 def test_a_call_that_gives_up_too_early_breaks_a_promise(workload):
-    f, value = GIVE_UP[workload]
+    f, value = LONG_CALLS[workload]
     for promises in promising(workload, "early-timeout"):
         for took, kinds in ((1500, set()), (700, {"early-timeout"})):
             recorded = Recorded(2).add(1000, 0, "invoke", f, {**value, "timeout": 1.5})
@@ -312,4 +313,4 @@ def test_a_call_that_gives_up_too_early_breaks_a_promise(workload):
 
 
 def test_families_whose_calls_give_up_are_known():
-    assert {name for name in WORKLOADS if promising(name, "early-timeout")} < GIVE_UP.keys()
+    assert {name for name in WORKLOADS if promising(name, "early-timeout")} < LONG_CALLS.keys()
