@@ -49,10 +49,15 @@ class ArmedTrigger:
     def act(self, now: int) -> None:
         """Note that the trigger has acted, and take it off all its links."""
         self.acted = now
-        self.withdraw()
+        self._take_off()
 
     def withdraw(self) -> None:
-        """Take the trigger off all its links, whether it has acted or not."""
+        """Take the trigger off all its links, and pass on what is held back for it."""
+        self._take_off()
+        if self.connection is not None:
+            self.connection.end_hold(self)
+
+    def _take_off(self) -> None:
         for link in self.links:
             link.armed_triggers.remove(self)
             if link.lost_reply is self:
@@ -316,6 +321,11 @@ class LinkConnection:
             self.link.tally.last_answer = self.link.monotonic()
             self.passage.pass_to_client(held)
 
+    def end_hold(self, armed: ArmedTrigger) -> None:
+        """Pass on what is held back for a trigger, if that is not over already."""
+        if self._holding is armed:
+            self.release()
+
     def abort(self) -> None:
         """Reset both ends."""
         self._forget()
@@ -404,7 +414,7 @@ class LinkConnection:
             self._holding = armed
             self._held = behind
             wait = round(armed.trigger.milliseconds * MILLISECOND)
-            self.link.simulator.call_after(wait, self._end_hold, armed)
+            self.link.simulator.call_after(wait, self.end_hold, armed)
         else:
             self._swallow(len(frame))
             self.abort()
@@ -420,10 +430,6 @@ class LinkConnection:
         else:
             self.passage.pass_to_client(zookeeper_frames.EXPIRED)
         self.passage.close_server_side()
-
-    def _end_hold(self, armed: ArmedTrigger) -> None:
-        if self._holding is armed:
-            self.release()
 
     def _swallow(self, amount: int) -> None:
         self.spoilt = True

@@ -98,6 +98,16 @@ def test_healing_lets_go_what_is_held_and_takes_aims_away(wires):
     answered(wires, ends, 2)
 
 
+def test_a_trigger_that_is_withdrawn_lets_go_what_it_holds(wires):
+    client, server = session(wires)
+    armed = wires.links.arm(0, RequestTrigger("hold-reply", "delete", 1, 3_600_000))
+    passes(wires, client, server, request(1, DELETE))
+    server.sendall(reply(1, b"held"))
+    assert wires.silent(client)
+    armed.withdraw()
+    assert wires.read(client, len(reply(1, b"held"))) == reply(1, b"held")
+
+
 def test_an_aim_waits_on_when_its_connection_dies_before_the_reply(wires):
     client, server = session(wires)
     armed = wires.links.arm(0, RequestTrigger("drop-reply", "create", 2))
