@@ -14,7 +14,9 @@ from rumpus.campaigns.case import Case, case_of
 from rumpus.campaigns.delta_debugging import Pass, minimise, numbers_below, parts_removed
 from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
-from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.entry import Entry, PlanError
+from rumpus.nemesis.plan import VERSION, FaultPlan, validate
+from rumpus.nemesis.targets import Targets
 from rumpus.runs.run_settings import OPTIONS
 from rumpus.runs.swarm_settings import SHORT_LOADS
 
@@ -99,7 +101,7 @@ class Shrinking:
         if self.reproduced:
             self.task = minimise(
                 self.task,
-                _passes(self.task),
+                [_possible(self.task, each) for each in _passes(self.task)],
                 self._fail,
                 at_once=self._jobs,
                 tries=self._tries,
@@ -153,6 +155,43 @@ def _entries(task: TrialTask) -> tuple[Entry, ...]:
     return () if task.plan is None else task.plan.entries
 
 
+def _with_clients(task: TrialTask, clients: int, **changes: Any) -> TrialTask:
+    """The task with fewer clients: a fault that names one that is gone hits another instead."""
+    smaller = _with(task, clients=clients, **changes)
+    return smaller if task.plan is None else _planned(smaller, _among(_entries(task), clients))
+
+
+def _among(entries: Sequence[Entry], clients: int) -> list[Entry]:
+    def left(name: str | int) -> str | int:
+        number = str(name).removeprefix("c")
+        gone = str(name).startswith("c") and number.isdigit() and int(number) >= clients
+        return f"c{int(number) % clients}" if gone else name
+
+    moved = []
+    for entry in entries:
+        names = entry.targets.names
+        if names is not None:
+            targets = Targets(names=tuple(dict.fromkeys(map(left, names))))
+            entry = msgspec.structs.replace(entry, targets=targets)  # noqa: PLW2901 - the same one
+        moved.append(entry)
+    return moved
+
+
+def _is_possible(task: TrialTask) -> bool:
+    """Whether the plan can be performed: what it names is there, and no two faults conflict."""
+    settings = task.settings
+    try:
+        validate(
+            FaultPlan(version=VERSION) if task.plan is None else task.plan,
+            nodes=settings.nodes,
+            clients=settings.clients,
+            time_limit=settings.time_limit,
+        )
+    except PlanError:
+        return False
+    return True
+
+
 def _few_faults(task: TrialTask) -> Iterator[TrialTask]:
     """No fault, one of them, or two, in short runs of their own.
 
@@ -172,7 +211,8 @@ def _few_faults(task: TrialTask) -> Iterator[TrialTask]:
                 moved = [msgspec.structs.replace(e, at=round(e.at - by, 3)) for e in chosen]
                 end = max((entry.end for entry in moved), default=FIRST_S)
                 seconds = min(task.settings.time_limit, round(end + SPARE_S, 3))
-                yield _planned(_with(task, clients=clients, seed=seed, time_limit=seconds), moved)
+                smaller = _with(task, clients=clients, seed=seed, time_limit=seconds)
+                yield _planned(smaller, _among(moved, clients))
 
 
 def _fewer_faults(task: TrialTask) -> Iterator[TrialTask]:
@@ -197,7 +237,7 @@ def _fewer_clients(task: TrialTask) -> Iterator[TrialTask]:
     """Fewer clients, with this seed or, as that changes who does what, another."""
     for clients in range(LEAST_CLIENTS, task.settings.clients):
         for seed in dict.fromkeys((task.settings.seed, *SEEDS)):
-            yield _with(task, clients=clients, seed=seed)
+            yield _with_clients(task, clients, seed=seed)
 
 
 def _fewer_servers(task: TrialTask) -> Iterator[TrialTask]:
@@ -261,3 +301,11 @@ def _passes(task: TrialTask) -> Sequence[Pass[TrialTask]]:
     if task.settings.time_limit > max(SHORT_LOADS):
         return PASSES
     return sorted(PASSES, key=lambda each: each is not _fewer_faults)
+
+
+def _possible(start: TrialTask, each: Pass[TrialTask]) -> Pass[TrialTask]:
+    """A pass without the runs that cannot be performed: they would use up the tries.
+
+    If the run to begin with is one of these, its faults are not known here: then with all of them.
+    """
+    return (lambda task: filter(_is_possible, each(task))) if _is_possible(start) else each

@@ -34,6 +34,40 @@ def failed():
     return task, perform(task)
 
 
+def tried(task, passes):
+    """The runs that are tried of a task of which no smaller one fails."""
+    return [smaller for each in passes for smaller in each(task)]
+
+
+def test_no_try_is_spent_on_a_run_that_cannot_be_performed(failed):
+    """Faults that name a client that is gone, or refer to a fault that is."""
+    entries = (
+        entry(1, "client-pause", 1.0, 0.5, names=("c1", "c2")),
+        entry(2, "client-kill", 1.6, 0.5, of=1),
+        entry(3, "pause", 2.0, 1.0, names=("n3",)),
+    )
+    task, _ = failed
+    plan = msgspec.structs.replace(task.plan, entries=entries)
+    task = replace(task, settings=replace(task.settings, clients=3, nodes=3), plan=plan)
+    assert not all(map(shrinking._is_possible, tried(task, shrinking.PASSES)))
+    smaller = tried(task, [shrinking._possible(task, each) for each in shrinking.PASSES])
+    assert smaller
+    assert all(map(shrinking._is_possible, smaller))
+    named = {
+        e.targets.names for each in smaller if each.settings.clients == 2 for e in each.plan.entries
+    }
+    assert named <= {("c1", "c0"), ("n3",), None}
+
+
+def test_a_plan_that_is_not_known_here_is_made_smaller_all_the_same(failed):
+    task, _ = failed
+    plan = msgspec.structs.replace(
+        task.plan, entries=(entry(1, "of-others", 1.0, 1.0, role="all"),)
+    )
+    task = replace(task, plan=plan)
+    assert shrinking._possible(task, shrinking._few_faults) is shrinking._few_faults
+
+
 def deadlock_of(outcome):
     return next(each for each in outcome.seen if each.fingerprint.kind == "deadlock")
 
