@@ -62,9 +62,9 @@ it all clients but the feeders only take, and the feeders put few elements. In r
 covers two or three faults."""
 
 FEEDERS = 2
-"""How many clients are feeders: one goes on putting when a fault strikes the other. But half of
-them at most: a single consumer that faults strike in the vigil may never find the queue empty, and
-so never wait for an element."""
+"""How many clients are feeders: one goes on putting when a fault strikes the other. Where elements
+are claimed, half of the clients at most: each element is three operations to its consumer, and a
+single one, which faults strike in the vigil, may never find the queue empty and wait."""
 
 TRICKLE_S = 0.25
 """Seconds between two elements of a feeder, in the vigil and in the ebb."""
@@ -276,7 +276,7 @@ class QueueWorkload(Workload):
         vigil = until - round(min(VIGIL_S * SECOND, VIGIL_SHARE * until))
         feeding, end = until + int(FEEDING_S * SECOND), until + int(VIGIL_END_S * SECOND)
         names = (f"{client.number}.{number}" for number in count())
-        feeders = min(FEEDERS, client.clients // 2)
+        feeders = min(FEEDERS, client.clients // 2 if claimed else client.clients - 1)
         hungry = [client.clients - feeders, 1][client.number] if client.number < feeders else 0
         patience = LITTLE_S if client.number == 0 else PATIENCE_S
         while client.time < end:

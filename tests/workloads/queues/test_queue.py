@@ -335,9 +335,18 @@ def test_in_the_vigil_all_but_the_feeders_wait_across_the_end_of_the_load():
     assert {op.process % 4 for op in ends} == {2, 3}
 
 
-@pytest.mark.parametrize(("clients", "feeders"), [(2, {0}), (3, {0}), (4, {0, 1}), (6, {0, 1})])
-def test_at_least_half_of_the_clients_wait_in_the_vigil(clients, feeders):
-    run = called(behaviour=empty, clients=clients)
+@pytest.mark.parametrize(
+    ("recipe", "clients", "feeders"),
+    [
+        (AcknowledgedQueue, 2, {0}),
+        (AcknowledgedQueue, 3, {0}),
+        (AcknowledgedQueue, 4, {0, 1}),
+        (AcknowledgedQueue, 6, {0, 1}),
+        (FifoQueue, 3, {0, 1}),
+    ],
+)
+def test_of_those_who_claim_at_least_half_wait_in_the_vigil(recipe, clients, feeders):
+    run = called(recipe, behaviour=empty, clients=clients)
     late = [d.what for d in run.dispatches if d.time > 20 * (1 - VIGIL_SHARE) * SECOND]
     assert {what.thread for what in late if what.f == "enqueue"} == feeders
 
