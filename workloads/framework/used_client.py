@@ -92,7 +92,7 @@ class UsedClient(OpenClient):
             if self._usage.interrupts or self._usage.auths:
                 self._begin_a_period()
             if f == words.acquire and self._parents and self._often(self._usage.vanishing):
-                self._delete_parents()
+                value = _with_less_time(value, _took(self._delete_parents))
         if self._workload.holding is None or f in (words.acquire, words.release):
             outcome = super().invoke(f, value)
         else:
@@ -183,9 +183,7 @@ class UsedClient(OpenClient):
             (usage.vanishing, self._delete_parents),
         ):
             if self._often(share):
-                began = time.monotonic()
-                deed()
-                took += time.monotonic() - began
+                took += _took(deed)
         if usage.fresh:
             self._objects[self._turn] = self._workload.open(self._recipe, self._context)
             self.take(self._objects[self._turn])
@@ -213,6 +211,13 @@ class UsedClient(OpenClient):
                 kazoo.exists_async(path)
             else:
                 kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
+
+
+def _took(deed: Callable[[], None]) -> float:
+    """Do something; how many seconds that took."""
+    began = time.monotonic()
+    deed()
+    return time.monotonic() - began
 
 
 def _with_less_time(value: Any, seconds: float) -> Any:
