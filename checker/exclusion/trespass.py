@@ -18,13 +18,13 @@ TRESPASS = "trespass"
 
 
 @check("trespass", finds=[SPLIT_BRAIN])
-def check_trespass(timeline: Timeline) -> CheckResult:
-    """Judge the tries of other threads; see the module. O(n log n)."""
+def check_trespass(timeline: Timeline) -> CheckResult | None:
+    """Judge the tries of other threads; see the module. None if there were none. O(n log n)."""
     history, words = timeline.history, timeline.words
     result = CheckResult(name="trespass")
     holds = {op: hold for hold in timeline.holds for op in hold.ops}
     latest: dict[int, int] = {}
-    tried = 0
+    tried = False
     for operation in history.operations():
         call, done = operation
         client = history.caller(call)
@@ -38,7 +38,7 @@ def check_trespass(timeline: Timeline) -> CheckResult:
             start <= call.time and done.time <= end for start, end in hold.beliefs
         ):
             continue
-        tried += 1
+        tried = True
         if done.value["granted"]:
             result.anomalies.append(
                 Anomaly(
@@ -54,5 +54,4 @@ def check_trespass(timeline: Timeline) -> CheckResult:
                     end=done.time,
                 )
             )
-    result.stats = {"threads_that_tried": tried}
-    return result
+    return result if tried else None

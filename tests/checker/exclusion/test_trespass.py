@@ -21,7 +21,7 @@ def judged(recorded):
 def test_another_thread_waits():
     recorded = Recorded().acquire(100, 200, 0)
     result = judged(tried(recorded, 300, 500, 0, granted=False).release(600, 610, 0))
-    assert (result.anomalies, result.stats) == ([], {"threads_that_tried": 1})
+    assert result.anomalies == []
 
 
 def test_another_thread_that_walks_in_is_a_second_holder():
@@ -34,7 +34,6 @@ def test_another_thread_that_walks_in_is_a_second_holder():
 
 def test_who_has_lost_it_excludes_nobody():
     recorded = Recorded().acquire(100, 200, 0).session(400, 0, "doubts")
-    result = judged(tried(recorded, 300, 500, 0, granted=True).release(600, 610, 0))
-    assert (result.anomalies, result.stats) == ([], {"threads_that_tried": 0})
+    assert judged(tried(recorded, 300, 500, 0, granted=True).release(600, 610, 0)) is None
     of_another = Recorded().acquire(100, 200, 0)
-    assert judged(tried(of_another, 300, 500, 1, granted=True)).anomalies == []
+    assert judged(tried(of_another, 300, 500, 1, granted=True)) is None

@@ -85,6 +85,7 @@ def test_clients_that_take_turns_are_valid():
     assert {check.name for check in verdict.checks} == {
         "exclusion",
         "entitlement",
+        "disconnection",
         "timeouts",
         "tokens",
         "herd",
