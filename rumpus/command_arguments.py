@@ -345,7 +345,10 @@ def _nights(parser: argparse.ArgumentParser) -> None:
         "write pages about them into this directory, of which DIR/index.html is the first; those "
         "that are there and have not changed stay as they are"
     )
-    parser.add_argument("--html", type=Path, metavar="DIR", help=words)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--html", type=Path, metavar="DIR", help=words)
+    words = "how often each subject broke a promise, over all nights, in place of the list"
+    what.add_argument("--rates", action="store_true", help=words)
     _add_store(parser)
     add_json(parser)
 

@@ -1,10 +1,13 @@
 """One run of a campaign as a task for any executor: data in, data out."""
 
 import gc
+import re
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -15,8 +18,9 @@ from rumpus.results.figures import figures
 from rumpus.results.fingerprint import Fingerprint, fingerprint
 from rumpus.results.record import RunRecord
 from rumpus.results.signatures import signatures
+from rumpus.results.store_error import StoreError
 from rumpus.results.story import story_of
-from rumpus.runs.judged_run import judged_run
+from rumpus.runs.judged_run import JudgedRun, judged_run
 from rumpus.runs.judging import Judgement
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
@@ -26,6 +30,9 @@ COLLECTED: Final = 10
 
 Each leaves some megabytes, which Python would seldom look at: its collector rests during runs.
 """
+
+KEPT: Final = 20
+"""How many runs of a recipe keep their files in one directory. Each takes some megabytes."""
 
 _runs = count(1)
 
@@ -44,10 +51,14 @@ class TrialTask:
     Attributes:
         settings: what to run.
         plan: the faults; None: those of the settings.
+        keep: directory in which the files of a run stay that broke a promise, as
+            ``WORKLOAD/RECIPE-SEED``; None: no files stay. For real servers, where nobody can
+            perform the run again.
     """
 
     settings: RunSettings
     plan: FaultPlan | None = None
+    keep: Path | None = None
 
     @property
     def repeatable(self) -> bool:
@@ -127,9 +138,28 @@ def perform(task: TrialTask) -> TrialOutcome:
         gc.collect()
     began = time.process_time()
     with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
+        if task.keep is not None and judged.judgement.verdict.outcome == "violation":
+            _keep(judged, task.keep)
         return outcome_of(
             judged.judgement, task.settings, cpu_seconds=lambda: time.process_time() - began
         )
+
+
+def _keep(judged: JudgedRun, keep: Path) -> None:
+    """Copy a run's files, unless as many are kept as should be.
+
+    Raises:
+        StoreError: they cannot be copied.
+    """
+    record = judged.judgement.record
+    place = keep / judged.directory.path.parent.name
+    recipe = re.sub(r"[^A-Za-z0-9._-]+", "-", record.recipe)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if len(list(place.glob(f"{recipe}-*"))) < KEPT:
+            shutil.copytree(judged.directory.path, place / f"{recipe}-{record.seed}")
+    except OSError as error:
+        raise StoreError.from_os_error(place, "keep a run's files", error) from error
 
 
 def outcome_of(

@@ -1,4 +1,4 @@
-"""``rumpus nights``: the nights that the store remembers, one a line."""
+"""``rumpus nights``: the nights that the store remembers, one a line, or rates over all of them."""
 
 import argparse
 import importlib
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rumpus.consoles import answers, print_document, shown
+from rumpus.nights.comparing.rates import Rate, rates_of
 from rumpus.nights.comparing.trends import Trend, branch_nights, trends
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import Tally
@@ -19,7 +20,7 @@ from rumpus.results.escapes import escaped
 
 
 def nights_command(arguments: argparse.Namespace) -> int:
-    """Print the nights, newest first, or write pages about them; the exit code.
+    """Print the nights, newest first, or rates, or write pages; the exit code.
 
     Raises:
         UsageError: there is no store.
@@ -27,6 +28,8 @@ def nights_command(arguments: argparse.Namespace) -> int:
     """
     if arguments.html is not None:
         return _write_pages(arguments)
+    if arguments.rates:
+        return _print_rates(arguments)
     with Store.opened(arguments.store) as store:
         nights, tallies = store.nights(), store.rates(figures=False)
         alike = branch_nights(nights[::-1])
@@ -52,6 +55,35 @@ def _write_pages(arguments: argparse.Namespace) -> int:
         words = f"{shown(first)}: {files} files, {written} of them written now"
         answers().print(Text(words), soft_wrap=True)
     return 0
+
+
+def _print_rates(arguments: argparse.Namespace) -> int:
+    with Store.opened(arguments.store) as store:
+        rows = [run for night in store.nights() for run in store.runs(night.name)]
+        kinds = {each.id: each.fingerprint.kind for each in store.failures()}
+        found = rates_of(store.rates(figures=False), rows, kinds)
+    if arguments.json:
+        print_document({"rates": msgspec.to_builtins(found)})
+    elif not found:
+        answers().print(Text("no runs yet: rumpus nightly makes them"))
+    else:
+        _print_found_rates(found, answers())
+    return 0
+
+
+def _print_found_rates(rates: Sequence[Rate], console: Console) -> None:
+    for each in rates:
+        share = "no rate"
+        if each.runs:
+            value = 100 * each.violations / each.runs
+            share = f"{value:.3g} % ({100 * each.low:.3g} to {100 * each.high:.3g} with 95 %)"
+        kinds = ", ".join(f"{kind} in {count}" for kind, count in each.kinds.items())
+        words = (
+            f"  violations: {each.violations} of {each.runs} runs, {share}; decided: "
+            f"{each.decided}{'; ' if kinds else ''}{kinds}"
+        )
+        subject = escaped(each.subject)
+        console.print(Text.assemble((subject, "bold"), escaped(words)), soft_wrap=True)
 
 
 def nights_document(nights: Sequence[NightRow], tallies: Iterable[Tally]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from pathlib import Path
 from typing import Any, Final
 
 from rumpus.campaigns.case import Case, case_of
@@ -49,7 +50,8 @@ class Night:
         budget: seconds, from now on.
         shrink_share: of the budget, that may go into making failures small.
         shrinker: calls functions that let ``lanes`` perform runs; it has to outlive these.
-        keep_run: keeps a run beyond the night.
+        keep_run: keeps a run's row beyond the night.
+        files: where the files of runs on real servers stay that broke a promise; None: nowhere.
         notes: what the night has seen before it was resumed.
         clock: seconds, monotonic.
         now: seconds since the epoch.
@@ -71,6 +73,7 @@ class Night:
         shrink_share: float,
         shrinker: Executor,
         keep_run: Callable[[RunRow], None],
+        files: Path | None = None,
         notes: NightNotes | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -84,7 +87,7 @@ class Night:
         self._end = clock() + budget
         self._reserve = budget * shrink_share
         self._shrinker = shrinker
-        self._keep_run = keep_run
+        self._keep_run, self._files = keep_run, files
         self._notify = notify
         self._going: dict[Future[Any], tuple[Piece, Underway[Sequence[Performed]], float]] = {}
         self._to_shrink: list[ToShrink] = []
@@ -141,7 +144,7 @@ class Night:
                 piece = self._schedule.next(world, left)
                 if piece is None:
                     break
-                underway = submit_piece(performers.executor, piece)
+                underway = submit_piece(performers.executor, piece, self._files)
                 self._going[underway.future] = (piece, underway, self._clock())
         return bool(self._going) or self._shrinking is not None or rests
 

@@ -40,6 +40,9 @@ from rumpus.workloads.own.references import is_reference
 BEAT_S: Final = 5.0
 """How often the store is told how long the night has gone on."""
 
+RUNS: Final = "runs"
+"""Where a night's directory has the files of runs on real servers that broke a promise."""
+
 AGAIN_FIRST: Final = 5
 """So many failures that nobody has made small yet are performed again, first of all."""
 
@@ -135,6 +138,7 @@ class _Performance:
             shrink_share=plan.file.shrink,
             shrinker=shrinker,
             keep_run=self._keep_run,
+            files=self._order.directory.absolute() / RUNS,
             notes=notes,
             notify=self._notify,
         )

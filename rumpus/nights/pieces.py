@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rumpus.campaigns.pieces import Performed, RunKind, Task, submit_task, task_of
 from rumpus.campaigns.tasks import Underway
+from rumpus.campaigns.trial_task import TrialTask
 from rumpus.nights.records import Ensemble, Role
 from rumpus.nights.subjects import OnTrial
 
@@ -51,6 +53,17 @@ def trial_piece(on: OnTrial, kind: RunKind, seed: int) -> Piece:
     )
 
 
-def submit_piece(executor: Executor, piece: Piece) -> Underway[Sequence[Performed]]:
-    """Let an executor perform a piece."""
-    return submit_task(executor, piece.task)
+def submit_piece(
+    executor: Executor, piece: Piece, keep: Path | None = None
+) -> Underway[Sequence[Performed]]:
+    """Let an executor perform a piece.
+
+    Args:
+        executor: performs it.
+        piece: the piece.
+        keep: where files of runs on real servers stay that broke a promise (``TrialTask.keep``).
+    """
+    task = piece.task
+    if piece.world == "docker" and piece.role == "run" and isinstance(task, TrialTask):
+        task = replace(task, keep=keep)
+    return submit_task(executor, task)

@@ -4,10 +4,11 @@ An option's declaration says what it needs (``Option.needs``) and what it exclud
 cannot have an option is refused; the message says what to leave out.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.harness.generators.usage import parse_usage
+from rumpus.harness.generators.usage import USUAL, Usage, parse_usage
 from rumpus.recipes.servers import SERVICES, ZOOKEEPER
 from rumpus.runs.ensemble_choice import Kind
 from rumpus.runs.option import Need
@@ -78,12 +79,18 @@ def fitted(settings: RunSettings, system: str, client_image: str) -> RunSettings
     if client_image:
         alone = f"the clients of {name} run in containers of {client_image}"
         _refuse_needing("python", settings, alone, ": clients in Python do")
+        others = [name for name in Usage.__struct_fields__ if name not in IN_CONTAINERS]
+        _refuse_usage(others, settings, alone, "clients in Python")
         return replace(settings, ensemble="docker")
     return settings
 
 
 NEEDS_ZOOKEEPER = ("restarts", "interrupts", "auths", "traffic", "chatter", "vanishing")
 """Parts of a usage that use a client of ZooKeeper."""
+
+IN_CONTAINERS = ("think", "burst", "tries", "patience", "holding", "restarts", "interrupts")
+"""Parts of a usage that clients in containers have, too: ``docker/curator/worker/Usage.java``, and
+what the load decides."""
 
 
 def _on_services(settings: RunSettings, name: str) -> RunSettings:
@@ -92,14 +99,16 @@ def _on_services(settings: RunSettings, name: str) -> RunSettings:
     _refuse_needing("zookeeper", settings, alone, ", which is for ZooKeeper")
     if settings.nodes not in (OPTIONS["nodes"].default, len(settings.service)):
         raise UsageError(f"{alone}: these are its servers, so leave --nodes out")
-    usage = parse_usage(settings.usage)
-    for_zookeeper = [name for name in NEEDS_ZOOKEEPER if getattr(usage, name)]
-    if for_zookeeper:
-        raise UsageError(
-            f"{alone}, and {', '.join(for_zookeeper)} of --usage is for clients of ZooKeeper: "
-            "leave it out"
-        )
+    _refuse_usage(NEEDS_ZOOKEEPER, settings, alone, "clients of ZooKeeper")
     return replace(settings, ensemble="auto", nodes=len(settings.service))
+
+
+def _refuse_usage(names: Sequence[str], settings: RunSettings, alone: str, whose: str) -> None:
+    """Refuse a usage that asks for one of these parts, which are for others' clients."""
+    usage = parse_usage(settings.usage)
+    asked = [name for name in names if getattr(usage, name) != getattr(USUAL, name)]
+    if asked:
+        raise UsageError(f"{alone}, and {', '.join(asked)} of --usage is for {whose}: leave it out")
 
 
 def _refuse_needing(need: Need, settings: RunSettings, alone: str, why: str) -> None:

@@ -237,7 +237,6 @@ class RunOptions:
             "(docs/reference/plans-and-usage.md)",
             values=_Usage(),
             metavar="NAME=VALUE,...",
-            needs={"python": ""},
             special=True,
         ),
     ] = ""

@@ -9,8 +9,12 @@ import pytest
 
 from rumpus.harness.clients.messages import Acted
 from rumpus.harness.docker.image import build_context
+from rumpus.harness.generators.usage import Usage
+from rumpus.results.history_file import read_history
+from rumpus.runs.applicability import IN_CONTAINERS
 from rumpus.workloads.barrier import KEEPERS
 from rumpus.workloads.contests.semaphore import SemaphoreWorkload
+from rumpus.workloads.framework.used_client import MOMENTS_S
 from rumpus.workloads.registry import WORKLOADS
 
 ENTRIES = {
@@ -21,6 +25,14 @@ ENTRIES = {
 }
 SOUND = [name for name, (_, each) in ENTRIES.items() if not each.faulty and not each.weakness]
 WEAK = [name for name, (_, each) in ENTRIES.items() if each.weakness]
+STOPPED = {
+    "curator-mutex": set(),
+    "curator-leader-latch": set(),
+    "curator-semaphore": set(),
+    "curator-queue-locked": set(),
+}
+"""Recipes whose clients are stopped while calls are pending -> what may come of that alone."""
+
 FAULTY = [name for name, (_, each) in ENTRIES.items() if each.faulty]
 
 full = [
@@ -62,6 +74,13 @@ def test_the_worker_reads_only_what_the_witness_answers():
 def test_numbers_that_the_worker_repeats():
     assert f"PERMITS = {SemaphoreWorkload.permits};" in java("SemaphoreContender")
     assert f"BARRIERS = {KEEPERS};" in java("BarrierClient")
+    assert f"MOMENTS_S = {{{', '.join(map(str, MOMENTS_S))}}};" in java("Usage")
+
+
+def test_the_worker_reads_what_only_a_client_can_do_of_a_usage():
+    read = set(re.findall(r'share\(words, "(\w+)"\)', java("Usage")))
+    of_the_load = {"think", "burst", "tries", "patience", "holding"}
+    assert read | of_the_load == set(IN_CONTAINERS) <= set(Usage.__struct_fields__)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +89,7 @@ def test_numbers_that_the_worker_repeats():
         (["--ensemble", "sim"], "which is not simulated: leave --ensemble sim out"),
         (["--kazoo", "2.9.0"], "takes no --kazoo"),
         (["--handler", "gevent"], "takes no --handler"),
-        (["--usage", "tries=0.5"], "takes no --usage"),
+        (["--usage", "tries=0.5,asks=0.5"], "and asks of --usage is for clients in Python"),
         (["--swarm"], "takes no --swarm"),
         (["--server-mutant", "x"], "takes no --server-mutant"),
     ],
@@ -108,6 +127,22 @@ def test_a_run_in_which_threads_are_stalled(rumpus):
     ]
     (worked,) = (each for each in found["by_function"] if each["name"] == "work")
     assert worked["ok"] > worked["info"]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in STOPPED])
+def test_clients_are_stopped_and_started_in_the_middle_of_calls(rumpus, name):
+    load = ["--nodes", "1", "--clients", "3", "--time-limit", "10", "--nemesis", "none"]
+    _, broken, found = run(rumpus, name, *load, "--usage", "interrupts=0.9,restarts=0.1")
+    assert broken <= STOPPED[name]
+    calls, stops = {}, []
+    for op in read_history(Path(found["run"]) / "history.jsonl"):
+        if isinstance(op.process, int):
+            calls[op.process] = op.f if op.type == "invoke" else None
+        elif op.f == "closed":
+            stops.append(calls.get(op.value["process"]))
+    pending = [each for each in stops if each]
+    assert 2 * len(pending) > len(stops) > 4, "most stops fall into a call"
+    assert len(set(pending)) > 1, "not always into the same"
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=full) for name in SOUND])

@@ -41,6 +41,7 @@ from rumpus.commands import (
 from rumpus.consoles import _Escaping
 from rumpus.nights.comparing import comparison_text
 from rumpus.nights.comparing.comparing import compare
+from rumpus.nights.comparing.rates import Rate
 from rumpus.nights.comparing.sides import Side, tallied
 from rumpus.nights.memory.store_rows import Tally
 from rumpus.nights.records import FailureRow, NightRow, RunRow
@@ -182,6 +183,7 @@ def nights(text):
     }
     return [
         printed(nights_command._print, listed),
+        printed(nights_command._print_found_rates, [filled(Rate, text)]),
         printed(failure_command._print, told),
         printed(comparison_text.print_comparison, compared(text)),
     ]

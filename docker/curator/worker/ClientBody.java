@@ -8,7 +8,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One client: obeys commands until its channel ends. It does what {@code ClientBody} does in
- * client_body.py, with Curator in place of kazoo.
+ * client_body.py, with Curator in place of kazoo, and uses recipes as {@link Usage} says.
+ *
+ * <p>A client of Curator that was closed cannot be started again. So a program that stops its client
+ * and starts it makes a new one, and new recipes on it: a new {@link Life}. A call that was under
+ * way goes on with what belongs to the old one.
  */
 final class ClientBody {
     private static final Logger LOG = LoggerFactory.getLogger(ClientBody.class);
@@ -21,17 +25,22 @@ final class ClientBody {
     /** How long a new client waits for its first session before it begins without one. */
     private static final int CONNECT_PATIENCE_S = 10;
 
+    /** The same, of one that another thread has started again. */
+    private static final int RESTART_PATIENCE_S = 5;
+
     private static final int BELIEF_PERIOD_MS = 20;
 
     private final Channel channel;
+    private final Recorder recorder;
     private final Map<String, Object> assignment;
     private final Map<String, Object> options;
+    private final Stops stops;
     private final long client;
-    private final long origin;
     private final Object beliefLock = new Object();
+    /** Held while a holder acts: another thread stops the client between its actions. */
+    private final Object acting = new Object();
     private volatile long process;
-    private volatile Session session;
-    private WorkloadClient workload;
+    private volatile Life life;
     private boolean belief;
     private boolean broken;
     private int failures;
@@ -40,8 +49,9 @@ final class ClientBody {
         this.channel = channel;
         this.assignment = assignment;
         this.options = Channel.map(assignment.get("options"));
+        this.stops = new Stops(Usage.of(options), this::restart);
         this.client = (Long) assignment.get("client");
-        this.origin = (Long) assignment.get("origin");
+        this.recorder = new Recorder(channel, client, (Long) assignment.get("origin"));
         this.process = client;
     }
 
@@ -61,33 +71,40 @@ final class ClientBody {
         }
     }
 
+    // The client's lives.
+
     private void open(long next) throws Exception {
-        if (workload != null && !broken) {
+        if (life != null && !broken) {
             // Only an outcome is unknown: the client keeps its session, as an application would.
             process = next;
             ready(true);
             return;
         }
+        stops.end();
         close();
         if (failures > MOST_FAILURES) {
             Thread.sleep(RESTART_PAUSE_MS);
         }
         broken = false;
         process = next;
+        ready(begin(CONNECT_PATIENCE_S));
+    }
+
+    /** Begins a life; whether it has a session within so many seconds. */
+    private boolean begin(int patienceS) throws InterruptedException {
         double timeout = ((Number) assignment.get("session_timeout")).doubleValue();
-        Session opened =
+        Session session =
                 new Session(
                         (String) assignment.get("hosts"),
                         (int) Math.round(timeout * 1000),
                         this::stateChanged);
-        session = opened;
-        WorkloadClient made =
+        WorkloadClient workload =
                 Recipes.open(
-                        new ClientContext(opened, client, options, this::act, this::lookAtBelief));
+                        new ClientContext(session, client, options, this::act, this::lookAtBelief));
         synchronized (beliefLock) {
-            workload = made;
+            life = new Life(session, workload);
         }
-        ready(opened.start(CONNECT_PATIENCE_S));
+        return session.start(patienceS);
     }
 
     private void ready(boolean connected) {
@@ -99,47 +116,74 @@ final class ClientBody {
     }
 
     private void close() throws Exception {
-        if (workload == null) {
+        Life closed = life;
+        if (closed == null) {
             return;
         }
-        WorkloadClient closed;
         synchronized (beliefLock) {
-            closed = workload;
-            workload = null;
+            life = null;
             if (belief) {
                 belief = false;
-                sessionRecord("doubts", session.current());
+                sessionRecord("doubts", closed);
             }
         }
         try {
             closed.close();
         } finally {
-            session.close();
-            sessionRecord("closed", session.current());
+            sessionRecord("closed", closed);
         }
     }
 
-    private void perform(Map<String, Object> command) {
+    /** Stops the client, whatever it is doing, and starts it again. */
+    private void restart() {
+        synchronized (acting) {
+            Life stopped = life;
+            synchronized (beliefLock) {
+                stopped.giveUp();
+            }
+            lookAtBelief();
+            stopped.stop();
+            sessionRecord("closed", stopped);
+            try {
+                begin(RESTART_PATIENCE_S);
+            } catch (InterruptedException ends) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** The present life, once a restart that is under way is over. */
+    private Life afterRestart() {
+        synchronized (acting) {
+            return life;
+        }
+    }
+
+    // Operations.
+
+    private void perform(Map<String, Object> command) throws InterruptedException {
         String f = (String) command.get("f");
         Object asked = command.get("value");
         long performing = (Long) command.get("process");
         long called;
         synchronized (beliefLock) {
-            if (f.equals(workload.ends())) {
+            if (f.equals(life.workload.ends())) {
                 belief = false;
             }
-            called = clock();
+            called = recorder.clock();
         }
-        record(called, performing, "invoke", f, asked, null);
+        recorder.record(called, performing, "invoke", f, asked, null);
+        stops.before(life, f, (Boolean) command.get("final"));
+        Life used = afterRestart();
         String type = "ok";
         Object value = null;
         String error = null;
         try {
-            value = workload.invoke(f, asked == null ? Map.of() : Channel.map(asked));
+            value = invoke(used, f, asked == null ? Map.of() : Channel.map(asked));
         } catch (NotDone failed) {
             type = "fail";
             value = failed.value;
-            error = failed.getMessage();
+            error = (used.stopped() ? "stopped meanwhile: " : "") + failed.getMessage();
         } catch (OutcomeUnknown unknown) {
             type = "info";
             error = unknown.getMessage();
@@ -148,17 +192,33 @@ final class ClientBody {
             type = "info";
             value = asked;
             error = failed.getClass().getSimpleName() + ": " + failed.getMessage();
-            broken = true;
+            broken = !used.stopped();
         }
         failures = broken ? failures + 1 : 0;
-        boolean granted = f.equals(workload.grants()) && type.equals("ok");
+        boolean granted = f.equals(used.workload.grants()) && type.equals("ok");
         long returned;
         synchronized (beliefLock) {
-            returned = clock();
-            belief |= granted;
+            returned = recorder.clock();
+            belief |= granted && !used.stopped();
+            if (granted && used.stopped()) {
+                type = "info";
+                value = null;
+                error = "granted, but the client has been stopped meanwhile";
+            }
         }
-        record(returned, performing, type, f, value, error);
+        recorder.record(returned, performing, type, f, value, error);
         lookAtBelief();
+    }
+
+    private Object invoke(Life used, String f, Map<String, Object> value) throws Exception {
+        WorkloadClient workload = used.workload;
+        boolean changesHands = f.equals(workload.grants()) || f.equals(workload.ends());
+        if (workload.grants().isEmpty() || changesHands) {
+            return workload.invoke(f, value);
+        }
+        synchronized (acting) {
+            return workload.invoke(f, value);
+        }
     }
 
     /** An action on the protected resource under no token; the witness's answer. */
@@ -174,6 +234,8 @@ final class ClientBody {
         return answer;
     }
 
+    // The belief.
+
     /** Runs on Curator's thread. */
     private void stateChanged(ConnectionState state, String about) {
         String word =
@@ -182,10 +244,10 @@ final class ClientBody {
                     case SUSPENDED -> "suspended";
                     case LOST -> "lost";
                 };
-        sessionRecord(word, about);
+        recorder.session(word, process, about);
         synchronized (beliefLock) {
-            if (workload != null) {
-                workload.stateChanged(state);
+            if (life != null) {
+                life.workload.stateChanged(state);
             }
         }
         lookAtBelief();
@@ -194,9 +256,10 @@ final class ClientBody {
     /** Records the belief if it has changed since the last look. */
     private void lookAtBelief() {
         synchronized (beliefLock) {
-            if (workload != null && workload.believes() != belief) {
+            Life now = life;
+            if (now != null && now.believes() != belief) {
                 belief = !belief;
-                sessionRecord(belief ? "believes" : "doubts", session.current());
+                sessionRecord(belief ? "believes" : "doubts", now);
             }
         }
     }
@@ -212,28 +275,7 @@ final class ClientBody {
         }
     }
 
-    private void sessionRecord(String f, String about) {
-        Map<String, Object> value = new HashMap<>();
-        value.put("client", client);
-        value.put("process", process);
-        value.put("session", about);
-        record(clock(), "session", "info", f, value, null);
-    }
-
-    private void record(
-            long time, Object of, String type, String f, Object value, String error) {
-        Map<String, Object> fields = new HashMap<>();
-        fields.put("time", time);
-        fields.put("process", of);
-        fields.put("type", type);
-        fields.put("f", f);
-        fields.put("value", value);
-        fields.put("error", error);
-        channel.send("Record", fields);
-    }
-
-    /** The run's clock. On Linux nanoTime reads CLOCK_MONOTONIC, as the control process does. */
-    private long clock() {
-        return System.nanoTime() - origin;
+    private void sessionRecord(String f, Life of) {
+        recorder.session(f, process, of.session.current());
     }
 }

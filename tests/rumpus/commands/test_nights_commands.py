@@ -93,6 +93,31 @@ def test_nights_are_listed(rumpus):
     assert second["new_failures"] == []
 
 
+@pytest.mark.usefixtures("nights")
+def test_rates_are_told_over_all_nights(rumpus):
+    with Store.opened(DEFAULT, write=True) as store:
+        night = store.nights()[0].name
+        for outcome in ("inconclusive", None):
+            store.note_run(night, RunRow(role="run", subject=FAIR.key, outcome=outcome))
+        for role in ("case", "canary"):  # they are there because they fail
+            store.note_run(night, RunRow(role=role, subject=FAIR.key, outcome="violation"))
+    answer = rumpus("nights", "--rates")
+    assert answer.code == 0
+    on_docker = "violations: 0 of 1 runs, 0 % (0 to 79.3 with 95 %); decided: 1"
+    on_sim = "violations: 4 of 41 runs, 9.76 % (3.86 to 22.5 with 95 %); decided: 40"
+    assert answer.out.splitlines() == [
+        f"lock / fair, docker  {on_docker}",
+        f"lock / fair, sim  {on_sim}; double-grant in 4",
+    ]
+    _, rate = json.loads(rumpus("nights", "--rates", "--json").out)["rates"]
+    assert (rate["runs"], rate["decided"], rate["kinds"]) == (41, 40, {"double-grant": 4})
+
+
+def test_there_are_no_rates_without_runs(rumpus):
+    with Store.opened(DEFAULT, write=True):
+        assert rumpus("nights", "--rates").out == "no runs yet: rumpus nightly makes them\n"
+
+
 def test_a_failure_is_known_after_its_first_night(rumpus):
     with Store.opened(DEFAULT, write=True) as store:
         store.note_failure(GRANT)

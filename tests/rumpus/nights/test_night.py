@@ -1,6 +1,7 @@
 """The loop of a night: made-up runs that end at once, on a clock that nobody waits for."""
 
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE
 from rumpus.nights import night as night_module
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.night import DEFECTS, LOST_AFTER, PAUSE_S, SET_UPS, Night
+from rumpus.nights.pieces import submit_piece, trial_piece
 from rumpus.nights.schedule import Schedule
 from tests.rumpus.campaigns.conftest import Inline
 from tests.rumpus.nights.made import (
@@ -77,7 +79,7 @@ class World:
         self.make(shows, **more).perform()
         return self.night.notes
 
-    def _submit(self, executor, piece):
+    def _submit(self, executor, piece, _files):
         self.performed.append(piece)
         shown_ = self.shows(piece)
         attempts = shown_ if isinstance(shown_, list) else [shown_]
@@ -358,3 +360,19 @@ def test_a_row_says_what_its_run_was(world):
     assert (row.outcome, row.exit_code, row.why) == ("violation", 1, "a promise is broken")
     assert (row.faults, row.figures, row.digest) == (("kill",), {"calls": 2.0}, "d")
     assert (row.operations, row.virtual_seconds, row.at) == (50, 20.0, RUN_S)
+
+
+def test_only_runs_on_real_servers_keep_their_files(tmp_path):
+    """Those of the simulation are performed again by their seeds."""
+
+    class Tasks(Executor):
+        def submit(self, _, task, *__, **___):
+            given.append(task.keep)
+            return Future()
+
+    given = []
+    for world in ("sim", "docker"):
+        piece = trial_piece(on(world=world), "usual", 1)
+        for role in ("run", "canary"):
+            submit_piece(Tasks(), replace(piece, role=role), tmp_path)
+    assert given == [None, None, tmp_path, None]
