@@ -31,6 +31,9 @@ COLLECTED: Final = 10
 Each leaves some megabytes, which Python would seldom look at: its collector rests during runs.
 """
 
+DOUBTFUL: Final[frozenset[Outcome]] = frozenset({"violation", "unknown"})
+"""Outcomes of which somebody may want to see more than a seed tells."""
+
 KEPT: Final = 20
 """How many runs of a recipe keep their files in one directory. Each takes some megabytes."""
 
@@ -51,7 +54,7 @@ class TrialTask:
     Attributes:
         settings: what to run.
         plan: the faults; None: those of the settings.
-        keep: directory in which the files of a run stay that broke a promise, as
+        keep: directory in which the files of a run stay that broke a promise, or may have, as
             ``WORKLOAD/RECIPE-SEED``; None: no files stay. For real servers, where nobody can
             perform the run again.
     """
@@ -138,7 +141,7 @@ def perform(task: TrialTask) -> TrialOutcome:
         gc.collect()
     began = time.process_time()
     with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
-        if task.keep is not None and judged.judgement.verdict.outcome == "violation":
+        if task.keep is not None and judged.judgement.verdict.outcome in DOUBTFUL:
             _keep(judged, task.keep)
         return outcome_of(
             judged.judgement, task.settings, cpu_seconds=lambda: time.process_time() - began

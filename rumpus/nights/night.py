@@ -51,7 +51,8 @@ class Night:
         shrink_share: of the budget, that may go into making failures small.
         shrinker: calls functions that let ``lanes`` perform runs; it has to outlive these.
         keep_run: keeps a run's row beyond the night.
-        files: where the files of runs on real servers stay that broke a promise; None: nowhere.
+        files: where the files of runs on real servers stay that broke a promise, or may have;
+            None: nowhere.
         notes: what the night has seen before it was resumed.
         clock: seconds, monotonic.
         now: seconds since the epoch.

@@ -41,7 +41,7 @@ BEAT_S: Final = 5.0
 """How often the store is told how long the night has gone on."""
 
 RUNS: Final = "runs"
-"""Where a night's directory has the files of runs on real servers that broke a promise."""
+"""Where a night's directory has the files of runs on real servers (``TrialTask.keep``)."""
 
 AGAIN_FIRST: Final = 5
 """So many failures that nobody has made small yet are performed again, first of all."""

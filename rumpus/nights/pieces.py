@@ -61,7 +61,7 @@ def submit_piece(
     Args:
         executor: performs it.
         piece: the piece.
-        keep: where files of runs on real servers stay that broke a promise (``TrialTask.keep``).
+        keep: where files of runs on real servers stay (``TrialTask.keep``).
     """
     task = piece.task
     if piece.world == "docker" and piece.role == "run" and isinstance(task, TrialTask):
