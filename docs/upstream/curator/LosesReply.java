@@ -20,6 +20,7 @@ final class LosesReply implements AutoCloseable {
     private final ServerSocket listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final int server;
     private final AtomicReference<Set<Integer>> wanted = new AtomicReference<>();
+    private volatile Runnable before = () -> {};
     private final AtomicBoolean lost = new AtomicBoolean();
 
     /** In front of the server at this port. */
@@ -34,6 +35,12 @@ final class LosesReply implements AutoCloseable {
 
     /** The reply to the next request of one of these types (ZooDefs.OpCode) is lost. */
     void loseReplyTo(Set<Integer> types) {
+        wanted.set(types);
+    }
+
+    /** The same; and this happens before the request reaches the server. */
+    void loseReplyTo(Set<Integer> types, Runnable happens) {
+        before = happens;
         wanted.set(types);
     }
 
@@ -111,6 +118,7 @@ final class LosesReply implements AutoCloseable {
             Set<Integer> types = wanted.get();
             if (types != null && types.contains(intAt(request, 4)) && wanted.compareAndSet(types, null)) {
                 number = intAt(request, 0);
+                before.run();
             }
         }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -148,18 +149,8 @@ class TestLostReplies {
     @Test
     void distributedQueueGivesItsConsumerWhatItRemoves() throws Exception {
         List<String> given = new CopyOnWriteArrayList<>();
-        QueueConsumer<String> consumer =
-                new QueueConsumer<>() {
-                    @Override
-                    public void consumeMessage(String message) {
-                        given.add(message);
-                    }
-
-                    @Override
-                    public void stateChanged(CuratorFramework from, ConnectionState state) {}
-                };
         try (DistributedQueue<String> producer = builder(other, null).putInBackground(false).buildQueue();
-                DistributedQueue<String> queue = builder(client, consumer).buildQueue()) {
+                DistributedQueue<String> queue = builder(client, collects(given)).buildQueue()) {
             producer.start();
             producer.put("a");
             link.loseReplyTo(LosesReply.DELETE);
@@ -171,6 +162,38 @@ class TestLostReplies {
             assertEquals(List.of(), other.getChildren().forPath("/queue"), "elements left");
             assertEquals(List.of("a"), given, "what the only consumer was given");
         }
+    }
+
+    @Test
+    void lockedDistributedQueueDoesNotKeepElementsFromItself() throws Exception {
+        List<String> given = new CopyOnWriteArrayList<>();
+        try (DistributedQueue<String> producer = builder(other, null).putInBackground(false).buildQueue();
+                DistributedQueue<String> queue =
+                        builder(client, collects(given)).lockPath("/locks").buildQueue()) {
+            producer.start();
+            queue.start();
+            Thread.sleep(500); // it waits for elements
+            link.loseReplyTo(LosesReply.CREATE);
+            producer.put("a");
+            producer.put("b");
+            for (int turn = 0; turn < 100 && given.size() < 2; turn++) {
+                Thread.sleep(50);
+            }
+            assertTrue(link.hasLost());
+            assertEquals(Set.of("a", "b"), Set.copyOf(given), "what the only consumer was given");
+        }
+    }
+
+    private static QueueConsumer<String> collects(List<String> given) {
+        return new QueueConsumer<>() {
+            @Override
+            public void consumeMessage(String message) {
+                given.add(message);
+            }
+
+            @Override
+            public void stateChanged(CuratorFramework from, ConnectionState state) {}
+        };
     }
 
     private static QueueBuilder<String> builder(
