@@ -10,8 +10,12 @@ import pytest
 from rumpus.harness.clients.messages import Acted
 from rumpus.harness.docker.image import build_context
 from rumpus.harness.generators.usage import Usage
+from rumpus.nights.night_file import load_night_file
+from rumpus.nights.subjects import on_trial
+from rumpus.project_names import names_here
+from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.results.history_file import read_history
-from rumpus.runs.applicability import IN_CONTAINERS
+from rumpus.runs.applicability import IN_CONTAINERS, fitted
 from rumpus.workloads.barrier import KEEPERS
 from rumpus.workloads.contests.semaphore import SemaphoreWorkload
 from rumpus.workloads.framework.used_client import MOMENTS_S
@@ -49,6 +53,16 @@ def java(name):
 
 def test_the_worker_has_every_recipe_and_no_other():
     assert set(re.findall(r'"(curator-[a-z-]+)"', java("Recipes"))) == ENTRIES.keys()
+
+
+def test_the_night_of_curators_recipes_has_all_of_them():
+    path = Path(__file__).parents[2] / ".ci" / "curator.toml"
+    found = on_trial(load_night_file(path).jobs, names_here(), path)
+    assert {(each.subject.workload, each.subject.recipe) for each in found} == {
+        (ENTRIES[name][0].name, name) for name in [*SOUND, *WEAK]
+    }
+    for each in found:
+        assert fitted(each.settings, ZOOKEEPER, "curator").ensemble == "docker"
 
 
 @pytest.mark.parametrize("name", ENTRIES)
