@@ -171,8 +171,10 @@ class Driver:
             Op(time=self.now(), process=process, type="info", f=f, value=dict(value or {}))
         )
 
-    def open(self, pool: Workers, patience: float = 30.0) -> None:
+    def open(self, pool: Workers, patience: float = 90.0) -> None:
         """Open all clients and wait until each has its first session.
+
+        On a host with 30 tasks for two processors a JVM has taken more than 30 s for that.
 
         Raises:
             WorkerCrash: a process ended or got no session in time.
