@@ -60,7 +60,10 @@ def _write_pages(arguments: argparse.Namespace) -> int:
 def _print_rates(arguments: argparse.Namespace) -> int:
     with Store.opened(arguments.store) as store:
         rows = [run for night in store.nights() for run in store.runs(night.name)]
-        kinds = {each.id: each.fingerprint.kind for each in store.failures()}
+        kinds = {
+            each.id: each.fingerprint.kind + f" ({each.blamed})" * (each.blamed != "recipe")
+            for each in store.failures()
+        }
         found = rates_of(store.rates(figures=False), rows, kinds)
     if arguments.json:
         print_document({"rates": msgspec.to_builtins(found)})

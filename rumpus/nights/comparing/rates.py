@@ -25,7 +25,8 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
         violations: how many were a violation.
         low: the lower end of Wilson's interval of 95 % of violations among all runs, a share.
         high: its upper end.
-        kinds: anomaly -> runs that broke a promise by it, of those whose rows are kept.
+        kinds: anomaly -> runs that broke a promise by it, of those whose rows are kept; with who
+            is to blame, if it is not the recipe.
     """
 
     subject: str
@@ -46,7 +47,7 @@ def rates_of(
         tallies: what came of all runs. Only those of the role ``run`` count: cases are kept because
             they fail, and canaries have a mistake.
         runs: the rows that are kept.
-        kinds: identifier of a failure -> its anomaly.
+        kinds: identifier of a failure -> its anomaly, and who is to blame.
     """
     outcomes: dict[str, Counter[str]] = {}
     for tally in tallies:

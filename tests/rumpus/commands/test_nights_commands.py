@@ -113,6 +113,21 @@ def test_rates_are_told_over_all_nights(rumpus):
     assert (rate["runs"], rate["decided"], rate["kinds"]) == (41, 40, {"double-grant": 4})
 
 
+def test_a_rate_says_whose_fault_an_anomaly_is(rumpus):
+    lost = FailureRow(
+        workload="lock",
+        recipe="fair",
+        fingerprint=Fingerprint(kind="lost-transaction"),
+        blamed="servers",
+    )
+    with Store.opened(DEFAULT, write=True) as store:
+        store.note_failure(lost)
+        store.begin_night(NightRow(name="n", began=1.0))
+        run = RunRow(role="run", subject=FAIR.key, failures=(lost.id,), outcome="violation")
+        store.note_run("n", run)
+    assert rumpus("nights", "--rates").out.endswith("decided: 1; lost-transaction (servers) in 1\n")
+
+
 def test_there_are_no_rates_without_runs(rumpus):
     with Store.opened(DEFAULT, write=True):
         assert rumpus("nights", "--rates").out == "no runs yet: rumpus nightly makes them\n"
