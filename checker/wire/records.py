@@ -150,7 +150,8 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     watch; ``mode`` is that of an ``add-watch``, or the type of a ``remove-watches``. What a
     ``set-watches`` asks for is in ``watches`` (paths: data, exists, children, persistent,
     recursive) and ``since``, the last zxid that the client has seen. ``who`` is the scheme and the
-    id that an ``auth`` proves, as access control lists have them.
+    id that an ``auth`` proves, as access control lists have them. ``at`` is the line of the recipe
+    at which the client stood, as ``my_lock.py:41 in acquire``; empty if that is not known.
     """
 
     client: Long
@@ -165,6 +166,7 @@ class Request(Part, kw_only=True, tag="request", omit_defaults=True, gc=False):
     mode: Long | None = None
     watches: list[list[str]] = []
     since: Long = 0
+    at: str = ""
 
 
 Wire = Handshake | Request | Event

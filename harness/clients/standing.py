@@ -3,6 +3,7 @@
 import linecache
 import os
 import re
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
@@ -39,17 +40,35 @@ def standing(frame: FrameType | None) -> Place | None:
     Args:
         frame: the innermost frame of the thread that performs the client's operations.
     """
+    frame = _of_a_recipe(frame)
+    if frame is None:
+        return None
+    text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    return Place(_line(frame), "" if _CREDENTIALS.search(text) else text[:_LONGEST])
+
+
+def standing_line(frame: FrameType | None) -> str:
+    """The line of ``standing`` without its code, for every request; empty if there is none."""
+    frame = _of_a_recipe(frame)
+    return "" if frame is None else _line(frame)
+
+
+def _line(frame: FrameType) -> str:
+    code = frame.f_code
+    return f"{Path(code.co_filename).name}:{frame.f_lineno} in {code.co_name}"
+
+
+def _of_a_recipe(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of a recipe; None if there is none."""
     while frame is not None:
-        code = frame.f_code
-        if _is_of_a_recipe(str(frame.f_globals.get("__name__", "")), code.co_filename):
-            text = linecache.getline(code.co_filename, frame.f_lineno).strip()
-            text = "" if _CREDENTIALS.search(text) else text[:_LONGEST]
-            name = Path(code.co_filename).name
-            return Place(f"{name}:{frame.f_lineno} in {code.co_name}", text)
+        module = str(frame.f_globals.get("__name__", ""))
+        if _is_of_a_recipe(module, frame.f_code.co_filename):
+            return frame
         frame = frame.f_back
     return None
 
 
+@cache
 def _is_of_a_recipe(module: str, file: str) -> bool:
     package, _, rest = module.partition(".")
     if package == "kazoo":

@@ -41,6 +41,7 @@ class WireLog:
         lines: what was not written yet.
         begun: client -> how many handshakes and requests of it have passed.
         events: client -> how many watch events servers have sent to it.
+        place: says at which line of the recipe a client stands; empty words if nobody knows.
     """
 
     _MANY = 1 << 16  # bytes
@@ -50,6 +51,7 @@ class WireLog:
         self.lines = bytearray()
         self.begun: Counter[int] = Counter()
         self.events: Counter[int] = Counter()
+        self.place: Callable[[int], str] = lambda _: ""
         self._write = write
         self._encoder = msgspec.json.Encoder()
         self._taps: dict[WireTap, None] = {}
@@ -166,6 +168,7 @@ class WireTap:
             connection=self._connection,
             xid=xid,
             sent=now - self._log.origin,
+            at=self._log.place(self._client),
         )
         ask = ASKS.get(name)
         try:

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from rumpus.checker.history import Op
 from rumpus.harness.clients.clients import Clients, Roles
+from rumpus.harness.clients.standing import standing_line
 from rumpus.harness.driver import Sink
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
@@ -47,6 +48,9 @@ from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.simulation.zookeeper.settings import Settings
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver", "rumpus.harness.final_walk")
 """Modules of which the control process has its own copies. No other module uses their classes,
@@ -221,6 +225,11 @@ def perform_simulated(
                 status = Status() if status is None else status
                 status.origin = ORIGIN
                 status.virtual = True
+                stacks: dict[int, Callable[[], FrameType | None]] = {}
+                if wire is not None:
+                    wire.place = lambda client: (
+                        standing_line(stacks[client]()) if client in stacks else ""
+                    )
                 main = partial(
                     _perform_in,
                     control,
@@ -248,6 +257,7 @@ def perform_simulated(
                         mailbox=mailbox,
                         private=private,
                         shared=shared,
+                        stacks=stacks,
                     ),
                     mailbox=lambda: mailbox,
                     walk=partial(walk_from, simulator, network, client_host(run.count)),

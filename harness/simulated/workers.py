@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
@@ -137,6 +137,9 @@ class SimWorkers(RestartableWorkers[_Worker]):
         mailbox: the mailbox at which the driver waits.
         private: packages of which each client has its own copy, besides those that are found.
         shared: packages that all clients share, whatever is found.
+
+    Attributes:
+        stacks: client -> the stack of the thread that performs its operations.
     """
 
     simulator: Simulator
@@ -144,6 +147,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
     mailbox: SimMailbox
     private: Sequence[str] = ()
     shared: Sequence[str] = ()
+    stacks: dict[int, Callable[[], FrameType | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin without any process, each client with an empty disk."""
@@ -253,6 +257,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
     def _body(self, worker: _Worker, client: int, space: Space) -> None:
         space.load("logging").basicConfig(level=space.load("logging").INFO, format=LOG_FORMAT)
         made = getattr(space.load(self._module), self._factory)
+        stack = self.stacks[client] = self._stack_of_this_task()
         build = getattr(made, "builder", made)(**self.spec.options)
         body = space.load("rumpus.harness.clients.client_body").ClientBody(
             client=client,
@@ -265,7 +270,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
             clock=self._clock,
             home=SimHome(self._disks[client], worker.process),
             host=client_host(client),
-            stack=self._stack_of_this_task(),
+            stack=stack,
         )
         body.run()
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from rumpus.harness.clients import client_body
-from rumpus.harness.clients.standing import standing
+from rumpus.harness.clients.standing import standing, standing_line
 
 OWN = "mylock", "/home/ada/kazoo/my_lock.py"
 LIBRARY = "/venv/lib/python3.11/site-packages"
@@ -71,5 +71,12 @@ def test_the_code_of_a_line_that_may_have_a_password_is_not_told(tmp_path, line)
     assert standing(stack(("mylock", str(file)))) == ("my_lock.py:3 in acquire", "")
 
 
+def test_the_line_of_a_request_is_the_same_without_its_code():
+    assert standing_line(stack(OWN, ("kazoo.client", f"{LIBRARY}/kazoo/client.py"))) == (
+        "my_lock.py:3 in acquire"
+    )
+
+
 def test_a_stack_without_a_recipe_stands_nowhere():
     assert standing(None) is None
+    assert standing_line(None) == ""
