@@ -20,6 +20,7 @@ from rumpus.results.record import RunRecord
 from rumpus.results.signatures import signatures
 from rumpus.results.store_error import StoreError
 from rumpus.results.story import story_of
+from rumpus.results.traits import Traits, traits_of
 from rumpus.runs.judged_run import JudgedRun, judged_run
 from rumpus.runs.judging import Judgement
 from rumpus.runs.run_settings import RunSettings
@@ -76,11 +77,13 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         fingerprint: by which it is known.
         promised: whether the recipe promises that this never happens.
         story: what led to it, line by line.
+        traits: the signs of its cause; None of a failure that was not seen in a run, but told.
     """
 
     fingerprint: Fingerprint
     promised: bool
     story: tuple[str, ...]
+    traits: Traits | None = None
 
 
 class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,6 +225,7 @@ def _seen(judgement: Judgement) -> Sequence[Seen]:
             fingerprint=print_,
             promised=promised,
             story=tuple(story_of(judgement.timeline, anomaly)),
+            traits=traits_of(judgement.timeline, anomaly),
         )
         for (promised, print_), anomaly in found.items()
     ]
