@@ -12,7 +12,8 @@ sequence numbers, values.
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -66,6 +67,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         znodes: what happened to the znodes that it is about.
         servers: the state of the servers.
         story: what led to it.
+        calls_of: other failures of the run that the same calls show, as ``kind of operations``.
+        znodes_of: other failures of the run that are about the same znodes.
     """
 
     kind: str
@@ -82,6 +85,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     znodes: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     story: tuple[str, ...] = ()
+    calls_of: tuple[str, ...] = ()
+    znodes_of: tuple[str, ...] = ()
 
 
 def template(words: str) -> str:
@@ -101,6 +106,28 @@ def traits_of(timeline: Timeline, anomaly: Anomaly) -> Traits:
         anomaly: one of its anomalies.
     """
     return _Signs(timeline, anomaly).traits()
+
+
+def traits_of_all(timeline: Timeline, anomalies: Sequence[Anomaly]) -> list[Traits]:
+    """The signs of the causes of a run's anomalies, and which of them belong together."""
+    every = [_Signs(timeline, each) for each in anomalies]
+    found = [each.traits() for each in every]
+
+    def others(number: int, things: Callable[[_Signs], AbstractSet[object]]) -> tuple[str, ...]:
+        return _each_once(
+            f"{found[other].kind} of {', '.join(found[other].operations)}"
+            for other, each in enumerate(every)
+            if other != number and not things(each).isdisjoint(things(every[number]))
+        )
+
+    return [
+        msgspec.structs.replace(
+            each,
+            calls_of=others(number, _Signs.cited),
+            znodes_of=others(number, _Signs.paths),
+        )
+        for number, each in enumerate(found)
+    ]
 
 
 class _Sent(NamedTuple):
@@ -159,7 +186,16 @@ class _Signs:
         self._end = history.end if timeless else max(anomaly.start, anomaly.end)
         self._clients = self._subject.named_clients | set(map(history.caller, self._subject.calls))
 
+    def cited(self) -> AbstractSet[object]:
+        """The calls that it cites."""
+        return {call.invoke.index for call in self._subject.calls}
+
+    def paths(self) -> AbstractSet[object]:
+        """The znodes that it is about."""
+        return {change.path for change in self._subject.changes}
+
     def traits(self) -> Traits:
+        """The signs."""
         calls = self._calls()
         history = self._timeline.history
         told = story_lines(self._timeline, self._anomaly)

@@ -95,6 +95,12 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=words)
 
 
+def add_rulings(parser: argparse.ArgumentParser) -> None:
+    """The option for commands that tell failures apart."""
+    words = "what persons have decided: a TOML file that merges and splits failures, with reasons"
+    parser.add_argument("--rulings", type=Path, metavar="FILE", help=words)
+
+
 def add_cases(parser: argparse.ArgumentParser) -> None:
     """The option that says where failures are kept."""
     words = "where failures are kept as cases (default: cases)"

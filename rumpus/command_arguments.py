@@ -13,6 +13,7 @@ from rumpus.argument_types import (
     add_count,
     add_json,
     add_path,
+    add_rulings,
     add_runs,
     add_seconds,
     add_store,
@@ -209,8 +210,7 @@ def _triage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mends", type=Path, nargs="+", required=True, metavar="FILE|DIR", help=words
     )
-    words = "what persons have decided: a TOML file that merges and splits failures, with reasons"
-    parser.add_argument("--rulings", type=Path, metavar="FILE", help=words)
+    add_rulings(parser)
     _add_jobs(parser)
     add_trust(parser)
     add_json(parser)

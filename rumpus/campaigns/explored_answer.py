@@ -72,6 +72,10 @@ def explored_document(
             "promised": found.case.promised,
             "seed": found.seed,
             "runs": found.runs,
+            "looks": [
+                {"fingerprint": str(look.fingerprint), "why": look.why or None}
+                for look in found.looks
+            ],
             "case": str(path),
             "faults": [entry.kind for entry in found.case.plan.entries],
             "clients": found.case.task().settings.clients,
@@ -88,6 +92,7 @@ def explored_document(
             "promised": True,
             "seed": death.seed,
             "runs": death.runs,
+            "looks": [],
             "case": None,
             "faults": [],
             "clients": death.clients,
@@ -138,6 +143,7 @@ def print_explored(explored: Exploration, saved: Sequence[Path], console: Consol
             f"{settings.clients} clients, {settings.time_limit:g} s of load, "
             f"{found.operations} operations",
             *(f"   {line}" for line in case.story),
+            *(f"   also as {look.fingerprint}: {look.why}" for look in found.looks[1:]),
             f"   again:  {in_shell(['rumpus', 'replay', shown(path)])}",
             "",
         )

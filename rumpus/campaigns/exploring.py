@@ -9,7 +9,8 @@ from itertools import count, islice
 from typing import Final
 
 from rumpus.campaigns.case import case_of
-from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
+from rumpus.campaigns.findings import Death, Findings, Found, Unperformed
+from rumpus.campaigns.looks import Failure
 from rumpus.campaigns.pieces import (
     RUN_KINDS,
     SIMULATED_KINDS,
@@ -18,6 +19,7 @@ from rumpus.campaigns.pieces import (
     submit_task,
     task_of,
 )
+from rumpus.campaigns.rulings import Rulings
 from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import Attempt, Underway
 from rumpus.campaigns.trial_task import Seen, TrialOutcome
@@ -141,13 +143,14 @@ class Explorer:
         plan: FaultPlan | None = None,
         shard: Shard | None = None,
         known: Sequence[Fingerprint] = (),
+        rulings: Rulings | None = None,
         profile: ProfileName | None = None,
         corners: int | None = None,
         shrink: int = 300,
         clock: Callable[[], float] = time.monotonic,
         notify: Callable[[Exploration], None] = lambda _: None,
     ) -> None:
-        self.exploration = Exploration(Findings(known))
+        self.exploration = Exploration(Findings(known, rulings))
         self._settings, self._plan = settings, plan
         self._executor, self._jobs = executor, jobs
         self._shard = shard or Shard()
@@ -277,7 +280,12 @@ class Explorer:
                 self._note_failure(seed, outcome, seen)
 
     def _note_failure(self, seed: int, outcome: TrialOutcome, seen: Seen) -> None:
-        failure = Failure(seed=seed, fingerprint=seen.fingerprint, kinds=outcome.plan.kinds)
+        failure = Failure(
+            seed=seed,
+            fingerprint=seen.fingerprint,
+            kinds=outcome.plan.kinds,
+            traits=seen.traits,
+        )
         self.exploration.findings.note(failure, lambda: self._made(failure, outcome, seen))
 
     def _made(self, failure: Failure, outcome: TrialOutcome, seen: Seen) -> Found:

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from rumpus.campaigns.rulings import Rulings
 from rumpus.campaigns.triage import Traced
 from rumpus.results.fingerprint import Fingerprint
 
@@ -17,20 +18,6 @@ UNKNOWN: Final = {
     "untried": "no change could be tried",
 }
 """State of a failure whose cause is not known -> why not."""
-
-
-class Ruling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person has decided of cases: that they are one failure, or that they are not."""
-
-    cases: tuple[str, ...]
-    why: str
-
-
-class Rulings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file in a repository that merges (``one``) and splits (``apart``) failures."""
-
-    one: tuple[Ruling, ...] = ()
-    apart: tuple[Ruling, ...] = ()
 
 
 class Group(msgspec.Struct, kw_only=True):

@@ -9,7 +9,6 @@ of that finding.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
@@ -17,7 +16,9 @@ from typing import Annotated, Any, Final, get_args
 import msgspec
 
 from rumpus.campaigns.exploring import Exploration
-from rumpus.campaigns.findings import Death, Failure, Findings, Found, Unperformed
+from rumpus.campaigns.findings import Death, Findings, Found, Unperformed
+from rumpus.campaigns.looks import Failure
+from rumpus.campaigns.rulings import Rulings
 from rumpus.campaigns.tasks import software
 from rumpus.checker.verdict import Outcome
 from rumpus.nemesis.plan import FaultPlan
@@ -28,7 +29,7 @@ from rumpus.runs.run_settings import OPTIONS, RunSettings
 from rumpus.runs.shard import MOST_PARTS, Shard
 from rumpus.usage_error import UsageError
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 _LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about one megabyte
 
@@ -53,7 +54,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         campaign: what was asked for and which software was used: the same in all parts.
         interrupted: whether it did not come to its end.
         runs: as in ``Exploration``; likewise what follows.
-        failures: as in ``Findings``; likewise ``made``, ``deaths`` and ``accepted``.
+        failures: as in ``Findings``; likewise ``taken``, ``made``, ``deaths`` and ``accepted``.
     """
 
     version: int = VERSION
@@ -70,6 +71,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     signatures: tuple[_Signature, ...]
     accepted: _Count
     failures: tuple[Failure, ...]
+    taken: tuple[_Count, ...]
     made: tuple[Found, ...]
     deaths: tuple[Death, ...]
     errors: tuple[Unperformed, ...]
@@ -90,6 +92,7 @@ def campaign(
     profile: str | None,
     shrink: int,
     known: Sequence[Fingerprint],
+    rulings: Rulings,
 ) -> dict[str, Any]:
     """What all parts of an exploration must have in common, as plain data.
 
@@ -100,6 +103,7 @@ def campaign(
         profile: the swarm of runs with odd seeds.
         shrink: how many smaller runs are tried for each failure.
         known: failures that are accepted.
+        rulings: what persons have decided.
     """
     told = {
         each.name: getattr(settings, each.name)
@@ -107,7 +111,7 @@ def campaign(
         if each.name not in _APART
     }
     told |= {"plan": plan, "seeds": seeds, "profile": profile, "shrink": shrink}
-    told |= {"known": known, "software": dict(software())}
+    told |= {"known": known, "rulings": rulings, "software": dict(software())}
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(told)))
     return plain
 
@@ -131,6 +135,7 @@ def part_of(
         signatures=tuple(sorted(explored.signatures)),
         accepted=findings.accepted,
         failures=tuple(findings.failures),
+        taken=tuple(findings.taken),
         made=tuple(findings.made),
         deaths=tuple(findings.deaths),
         errors=tuple(explored.errors),
@@ -166,12 +171,10 @@ def load_part(path: Path) -> Part:
         raise UsageError(f"{path}: has version {part.version}; this program reads {VERSION}")
     if not 0 <= part.index < part.of <= MOST_PARTS:
         raise UsageError(f"{path}: there is no part {part.index}/{part.of}")
-    for failure in part.failures:
-        try:
-            _made(failure, part)
-        except LookupError as error:
-            words = f"{path}: has no case of the failure of seed {failure.seed}"
-            raise UsageError(words) from error
+    lacking = len(part.failures) != len(part.taken)
+    for failure, number in zip(part.failures, part.taken, strict=False):
+        if lacking or number >= len(part.made):
+            raise UsageError(f"{path}: has no case of the failure of seed {failure.seed}")
     if why := next(_inconsistent(part), None):
         raise UsageError(
             f"{path}: contradicts itself: {why}; it was damaged or changed, so make that part again"
@@ -241,7 +244,8 @@ def _listed(paths: Mapping[Path, Part]) -> str:
 
 def merge(parts: Sequence[Part]) -> Exploration:
     """What an exploration of all seeds of the parts would have seen."""
-    whole = Exploration(Findings())
+    rulings = msgspec.convert(parts[0].campaign.get("rulings") or {}, Rulings)
+    whole = Exploration(Findings(rulings=rulings))
     for part in parts:
         whole.runs += part.runs
         whole.short_runs += part.short_runs
@@ -255,20 +259,14 @@ def merge(parts: Sequence[Part]) -> Exploration:
             for outcome, count in more.items():
                 counts[outcome] = counts.get(outcome, 0) + count
         whole.findings.accepted += part.accepted
-    failures = [(failure, part) for part in parts for failure in part.failures]
-    for failure, part in sorted(failures, key=lambda pair: pair[0].seed):
-        whole.findings.note(failure, partial(_made, failure, part))
+    failures = [
+        (failure, part.made[number])
+        for part in parts
+        for failure, number in zip(part.failures, part.taken, strict=True)
+    ]
+    for failure, made in sorted(failures, key=lambda pair: pair[0].seed):
+        whole.findings.note(failure, lambda made=made: made)  # type: ignore[misc]
     for death in sorted((d for part in parts for d in part.deaths), key=lambda each: each.seed):
         whole.findings.note_death(death)
     whole.errors = sorted((e for part in parts for e in part.errors), key=lambda each: each.seed)
     return whole
-
-
-def _made(failure: Failure, part: Part) -> Found:
-    """The case that a part made of a failure, or of the finding by which it explained it.
-
-    Raises:
-        LookupError: there is none.
-    """
-    own = [made for made in part.made if made.failure == failure]
-    return (own or [made for made in part.made if made.explains(failure)])[0]

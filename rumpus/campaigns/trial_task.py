@@ -20,7 +20,7 @@ from rumpus.results.record import RunRecord
 from rumpus.results.signatures import signatures
 from rumpus.results.store_error import StoreError
 from rumpus.results.story import story_of
-from rumpus.results.traits import Traits, traits_of
+from rumpus.results.traits import Traits, traits_of_all
 from rumpus.runs.judged_run import JudgedRun, judged_run
 from rumpus.runs.judging import Judgement
 from rumpus.runs.run_settings import RunSettings
@@ -77,7 +77,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         fingerprint: by which it is known.
         promised: whether the recipe promises that this never happens.
         story: what led to it, line by line.
-        traits: the signs of its cause; None of a failure that was not seen in a run, but told.
+        traits: the signs of the cause of a broken promise; else None.
     """
 
     fingerprint: Fingerprint
@@ -220,12 +220,15 @@ def _seen(judgement: Judgement) -> Sequence[Seen]:
     found: dict[tuple[bool, Fingerprint], Anomaly] = {}
     for anomaly in judgement.verdict.anomalies:
         found.setdefault((anomaly.promised, fingerprint(history, anomaly)), anomaly)
+    broken = {key: anomaly for key, anomaly in found.items() if anomaly.promised}
+    signs = traits_of_all(judgement.timeline, list(broken.values()))
+    traits = dict(zip(broken, signs, strict=True))
     return [
         Seen(
             fingerprint=print_,
             promised=promised,
             story=tuple(story_of(judgement.timeline, anomaly)),
-            traits=traits_of(judgement.timeline, anomaly),
+            traits=traits.get((promised, print_)),
         )
         for (promised, print_), anomaly in found.items()
     ]

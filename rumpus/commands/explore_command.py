@@ -18,6 +18,7 @@ from rumpus.campaigns.explored_answer import (
 )
 from rumpus.campaigns.exploring import Exploration, Explorer
 from rumpus.campaigns.merging import campaign, part_of
+from rumpus.campaigns.rulings import Rulings, load_rulings
 from rumpus.campaigns.tasks import Performers, processes
 from rumpus.consoles import answers, notices, print_document
 from rumpus.corner_memory import CornerMemory
@@ -71,6 +72,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
     if arguments.systematic is not None:
         return explore_corners(arguments, settings)
     known = [load_case(path).expects for path in arguments.known]
+    rulings = Rulings() if arguments.rulings is None else load_rulings(arguments.rulings)
     profile = None if settings.plan or settings.swarm else PROFILE
     plan = _plan(settings)
     line = LiveLine(notices(), PLAIN_PERIOD_S)
@@ -95,6 +97,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
             plan=plan,
             shard=arguments.shard,
             known=known,
+            rulings=rulings,
             profile=profile,
             corners=None if memory is None else memory.first,
             shrink=arguments.shrink,
@@ -125,6 +128,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
                 profile=profile,
                 shrink=arguments.shrink,
                 known=known,
+                rulings=rulings,
             )
             document["part"] = part_of(explored, arguments.shard, asked, interrupted=interrupted)
         print_document(document)

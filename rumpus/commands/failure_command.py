@@ -90,6 +90,9 @@ def failure_document(
         "rate": {"runs": hits, "of": runs, "low": rate.low, "high": rate.high},
         "nights": [{"night": name, "runs": count, "of": of} for name, count, of in nights],
         "versions": {name: sorted(each) for name, each in sorted(versions.items())},
+        "looks": [
+            {"fingerprint": str(each.fingerprint), "why": each.why or None} for each in row.looks
+        ],
         "shrunk": row.shrunk,
         "case": None if case is None else case.to_json().decode(),
         "written": None if file is None else str(file),
@@ -121,6 +124,8 @@ def _print(document: dict[str, Any], console: Console) -> None:
         say(f"  {each['night']}: {each['runs']} of {each['of']} runs, replays too")
     if rest := document["nights"][_NIGHTS:]:
         say(f"  and {len(rest)} nights before")
+    for each in document["looks"][1:]:
+        say(f"also as:    {each['fingerprint']} ({each['why']})")
     told = {name: ", ".join(each) for name, each in document["versions"].items()}
     say(f"versions:   {version_line(told)}")
     if document["case"] is None:

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rumpus.campaigns.case import Case
-from rumpus.campaigns.grouping import UNKNOWN, Group, Rulings, grouped
+from rumpus.campaigns.grouping import UNKNOWN, Group, grouped
 from rumpus.campaigns.replaying import judge_replay, replay_task
+from rumpus.campaigns.rulings import Rulings, load_rulings
 from rumpus.campaigns.run_cases import cases_at, given_case
 from rumpus.campaigns.tasks import Attempt, attempts, processes
 from rumpus.campaigns.triage import Perform, Ran, Traced, Wanted, trace
@@ -22,13 +23,8 @@ from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.live_line import waiting
 from rumpus.results.escapes import escaped
-from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.mended_library import files_with_changes
 from rumpus.usage_error import UsageError
-
-LARGEST = 1 << 20
-"""Bytes of a file with rulings."""
-
 
 _SEEN = frozenset({"known", "stays", "rare", "untried"})
 """States of failures that were seen again."""
@@ -43,7 +39,7 @@ def triage_command(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: there is no case or no change, two have one name, or a file is malformed.
     """
-    rulings = _rulings(arguments.rulings)
+    rulings = Rulings() if arguments.rulings is None else load_rulings(arguments.rulings)
     changes = _changes(arguments.mends)
     read = partial(given_case, trust=arguments.trust)
     cases: dict[str, Case] = {}
@@ -99,23 +95,6 @@ def _changes(places: Sequence[Path]) -> dict[str, Path]:
                 raise UsageError(f"--mends: two changes are called {each.stem}: rename one")
             found[each.stem] = each
     return found
-
-
-def _rulings(path: Path | None) -> Rulings:
-    """What persons have decided.
-
-    Raises:
-        UsageError: the file is malformed.
-        UnreadableRun: it cannot be read.
-    """
-    if path is None:
-        return Rulings()
-    try:
-        return msgspec.toml.decode(read_regular(path, "read the rulings", LARGEST), type=Rulings)
-    except msgspec.DecodeError as error:
-        raise UsageError(
-            f"--rulings {path}: {error}; it has tables [[one]] and [[apart]] with cases and why"
-        ) from error
 
 
 def _performing(case: Case, changes: Mapping[str, Path], executor: Executor) -> Perform:

@@ -1,13 +1,24 @@
 """The failures of a night, told apart, beside those of the nights before."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from rumpus.campaigns.case import Case, case_of
-from rumpus.campaigns.findings import DEATH, Failure, explains
+from rumpus.campaigns.findings import DEATH
+from rumpus.campaigns.looks import (
+    Failure,
+    Look,
+    beside,
+    explains,
+    look_of,
+    looks_of_both,
+    taken_for,
+    with_look,
+)
+from rumpus.campaigns.rulings import Rulings
 from rumpus.campaigns.trial_task import Seen, TrialOutcome
 from rumpus.nights.records import FailureRow, Subject
 from rumpus.results.fingerprint import Fingerprint
@@ -41,13 +52,16 @@ class ToShrink:
 class FailureBook:
     """Tells failures apart.
 
-    A failure that was not shrunk yet stands for all of its kind and operations, whatever the
-    faults: so a flaw that many runs show is shrunk once. A shrunk one stands for those whose runs
-    had the faults that it needs.
+    One that is alike in the signs of its cause is the known failure, however it shows, and so is
+    one that a run shows by the same call or about the same znode (``campaigns.findings``). A
+    person's rulings stand above that. Of other failures, one that was not shrunk yet stands for all
+    of its kind and operations, whatever the faults: so a flaw that many runs show is shrunk once. A
+    shrunk one stands for those whose runs had the faults that it needs.
 
     Args:
         night: the night's name.
         before: the failures of nights before, and of this one before it was resumed.
+        rulings: what persons have decided.
         keep: calls a function with who keeps failures.
         now: seconds since the epoch.
 
@@ -63,26 +77,35 @@ class FailureBook:
         *,
         keep: Callable[[Callable[[Keeper], None]], None],
         now: Callable[[], float],
+        rulings: Rulings | None = None,
     ) -> None:
         self.failures = {each.id: each for each in before}
         self.tonight: dict[str, int] = {}
         self._night = night
         self._keep, self._now = keep, now
         self._asked: set[str] = set()
+        self._rulings = rulings or Rulings()
 
     def note(self, subject: Subject, outcome: TrialOutcome) -> tuple[list[str], list[ToShrink]]:
         """Note a run's broken promises; the failures' ids, and those that are to be shrunk."""
         ids: list[str] = []
         small: list[ToShrink] = []
+        of_run: dict[str, str] = {}
         for seen in outcome.seen:
             if not seen.promised:
                 continue
             failure = Failure(
-                seed=outcome.seed, fingerprint=seen.fingerprint, kinds=outcome.plan.kinds
+                seed=outcome.seed,
+                fingerprint=seen.fingerprint,
+                kinds=outcome.plan.kinds,
+                traits=seen.traits,
             )
-            row = self._known(subject, failure)
+            row, why = self._known(subject, failure, of_run)
             if row is None:
-                row = self._enter(subject, seen.fingerprint, outcome, case_of(outcome, seen))
+                looks = with_look((), failure, "")
+                row = self._enter(subject, seen.fingerprint, outcome, case_of(outcome, seen), looks)
+            row = self._look(row, failure, why)
+            of_run[look_of(seen.fingerprint)] = row.id
             ids.append(self._seen(row))
             wanted = not row.shrunk and row.id not in self._asked
             if wanted and subject.world == "sim":
@@ -122,6 +145,7 @@ class FailureBook:
                 last_night=self._night,
                 last_seen=max(first.last_seen, last.last_seen),
                 runs=there.runs + old.runs,
+                looks=looks_of_both(there.looks, old.looks),
             )
         if new.id == id:
             self._keep(lambda keeper: keeper.note_failure(new))
@@ -142,10 +166,36 @@ class FailureBook:
         """Failures of nights before, or of this one, that nobody has made small yet."""
         return [each for each in self.failures.values() if not each.shrunk and each.case]
 
-    def _known(self, subject: Subject, failure: Failure) -> FailureRow | None:
-        """The failure that explains one of a run: a shrunk one rather than another."""
-        fitting = [row for row in self._of(subject) if explains(row.fingerprint, failure)]
-        return max(fitting, key=lambda row: row.shrunk, default=None)
+    def _known(
+        self, subject: Subject, failure: Failure, of_run: Mapping[str, str]
+    ) -> tuple[FailureRow | None, str]:
+        """The failure that one of a run is taken for, and why; None if it is a new one."""
+        names = (str(failure.fingerprint),)
+        rows = self._of(subject)
+        for row in rows:
+            if why := self._rulings.merges(_names(row), names):
+                return row, f"by a ruling: {why}"
+        rows = [row for row in rows if not self._rulings.splits(_names(row), names)]
+        alike = [(taken_for(row.looks, failure), row) for row in rows]
+        likely = [(taken.odds, taken.why, row) for taken, row in alike if taken is not None]
+        if likely:
+            _, why, row = max(likely, key=lambda each: each[0])
+            return row, why
+        there = {row.id: row for row in rows}
+        for look, why in beside(failure):
+            if of_run.get(look) in there:
+                return there[of_run[look]], why
+        fitting = [row for row in rows if explains(row.fingerprint, failure)]
+        same = "same kind and operations, after the faults that it needs"
+        return max(fitting, key=lambda row: row.shrunk, default=None), same if fitting else ""
+
+    def _look(self, row: FailureRow, failure: Failure, why: str) -> FailureRow:
+        """The row, with the failure's look if that is a new one."""
+        looks = with_look(row.looks, failure, why)
+        if looks != row.looks:
+            row = self.failures[row.id] = msgspec.structs.replace(row, looks=looks)
+            self._keep(lambda keeper: keeper.note_failure(row))
+        return row
 
     def _of(self, subject: Subject) -> list[FailureRow]:
         return [
@@ -160,6 +210,7 @@ class FailureBook:
         fingerprint: Fingerprint,
         outcome: TrialOutcome | None,
         case: Case | None,
+        looks: tuple[Look, ...] = (),
     ) -> FailureRow:
         row = FailureRow(
             workload=subject.workload,
@@ -171,6 +222,7 @@ class FailureBook:
             first_seen=self._now(),
             last_night=self._night,
             last_seen=self._now(),
+            looks=looks,
         )
         self.failures[row.id] = row
         self._keep(lambda keeper: keeper.note_failure(row))
@@ -185,3 +237,9 @@ class FailureBook:
             runs=self.failures[row.id].runs + 1,
         )
         return row.id
+
+
+def _names(row: FailureRow) -> tuple[str, ...]:
+    """By which rulings may name a failure."""
+    fingerprints = [row.fingerprint, *(look.fingerprint for look in row.looks)]
+    return (row.id, *map(str, fingerprints))

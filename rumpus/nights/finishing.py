@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rumpus.campaigns.findings import Failure, explains
+from rumpus.campaigns.looks import Failure, explains
 from rumpus.nights.documents.document import (
     CanaryResult,
     CaseResult,

@@ -32,6 +32,7 @@ USUAL_FILE: Final = Path("nightly.toml")
 """The file that is read if none is named, and there is one."""
 
 USUAL_EXPECTED: Final = "expected-failures.toml"
+USUAL_RULINGS: Final = "failure-rulings.toml"
 
 _LARGEST: Final = 1 << 20  # bytes
 
@@ -107,6 +108,7 @@ class NightFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         budget: how long it takes.
         cases: files and directories of cases, from the file's directory on.
         expected: the file of failures that are expected, if it exists.
+        rulings: the file that says which failures are one, and which are not, if it exists.
         canaries: known mistakes.
         owners: recipe, or ``workload / recipe`` -> who is told of its failures.
         jobs: what is put on trial.
@@ -118,6 +120,7 @@ class NightFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     budget: Time = "30m"
     cases: tuple[str, ...] = ("cases",)
     expected: str = USUAL_EXPECTED
+    rulings: str = USUAL_RULINGS
     canaries: Canaries = Canaries()
     owners: dict[str, str] = {}
     jobs: tuple[Job, ...] = ()

@@ -106,7 +106,13 @@ class _Performance:
         self.notes.troubles += [e for e in self._row.troubles if e not in self._plan.troubles]
         self._told = len(self.notes.troubles)
         failures = order.store.failures()
-        self.book = FailureBook(self._row.name, failures, keep=self._keeping.keep, now=time.time)
+        self.book = FailureBook(
+            self._row.name,
+            failures,
+            keep=self._keeping.keep,
+            now=time.time,
+            rulings=self._plan.rulings,
+        )
         self.book.tonight.update(_counted(before))
 
     def perform(self, stack: contextlib.ExitStack) -> Schedule:

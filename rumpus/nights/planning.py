@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from rumpus.campaigns.rulings import Rulings, load_rulings
 from rumpus.nights.canaries import Canary, known_mistakes, own_canary, rotated
 from rumpus.nights.expected import Expected, load_expected
 from rumpus.nights.kept_cases import Kept, kept_cases
@@ -38,6 +39,7 @@ class NightPlan:
         to_show: those that are to show their failures; of all parts of the night.
         canaries: known mistakes, in order.
         expected: failures that are expected.
+        rulings: which failures are one, and which are not, as persons have decided.
         worlds: where something is to be performed.
         notes: what people should know of it.
         troubles: what was asked for and cannot be.
@@ -54,6 +56,7 @@ class NightPlan:
     to_show: Sequence[Kept]
     canaries: Sequence[Canary]
     expected: Sequence[Expected]
+    rulings: Rulings
     worlds: Sequence[Ensemble]
     notes: Sequence[str] = ()
     troubles: Sequence[Trouble] = ()
@@ -150,6 +153,7 @@ def make_plan(
     worlds: list[Ensemble] = ["sim", "docker"]
     if not real and (why_no_engine is not None or not real_cases):
         worlds.remove("docker")
+    rulings = place / file.rulings
     return NightPlan(
         file=file,
         subjects=subjects,
@@ -158,6 +162,7 @@ def make_plan(
         to_show=to_show,
         canaries=canaries,
         expected=load_expected(place / file.expected),
+        rulings=load_rulings(rulings, source="rulings") if rulings.exists() else Rulings(),
         worlds=worlds,
         notes=notes,
         troubles=troubles,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from rumpus.campaigns.case import Case
+from rumpus.campaigns.looks import Look
 from rumpus.checker.verdict import Blamed, Outcome
 from rumpus.results.fingerprint import Fingerprint
 
@@ -128,6 +129,7 @@ class FailureRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         first_night: the name of the first night that saw it; likewise ``last_night``.
         first_seen: when, in seconds since the epoch; likewise ``last_seen``.
         runs: how many runs of all nights have shown it.
+        looks: the ways in which it shows, in the order in which they were seen.
     """
 
     workload: str
@@ -141,6 +143,7 @@ class FailureRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     first_seen: Moment = 0.0
     last_seen: Moment = 0.0
     runs: int = 0
+    looks: tuple[Look, ...] = ()
 
     @property
     def id(self) -> str:

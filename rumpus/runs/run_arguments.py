@@ -6,7 +6,16 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from rumpus.argument_types import add_cases, add_count, add_json, argument, count, name, seconds
+from rumpus.argument_types import (
+    add_cases,
+    add_count,
+    add_json,
+    add_rulings,
+    argument,
+    count,
+    name,
+    seconds,
+)
 from rumpus.nemesis.client_switch import CORNER_MODES
 from rumpus.option_values import Choice, Flag
 from rumpus.runs.option import Declared
@@ -70,6 +79,7 @@ def add_explore_options(explore: argparse.ArgumentParser) -> None:
         help="a failure that is accepted: it is not reported, and the search goes on behind it; "
         "can be given several times",
     )
+    add_rulings(explore)
     add_cases(explore)
     add_count(explore, "--jobs", 1, 256, "runs in parallel (default: one per processor)")
     explore.add_argument(

@@ -17,8 +17,10 @@ from unittest.mock import patch
 import msgspec
 
 from rumpus.campaigns.case import decode_case
-from rumpus.campaigns.findings import Failure, Found
+from rumpus.campaigns.findings import Found
+from rumpus.campaigns.looks import Failure
 from rumpus.campaigns.merging import campaign
+from rumpus.campaigns.rulings import Rulings
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.history import Op
@@ -288,10 +290,12 @@ def _parts() -> list[Any]:
     """Two parts of an exploration, one with a failure."""
     case = decode_case((CASES / "mutants/lock/persistent-node.case.json").read_bytes(), "c")
     settings = RunSettings(argv=(), workload="lock", seed=1)
-    asked = campaign(settings, plan=None, seeds=3, profile=None, shrink=0, known=())
+    asked = campaign(
+        settings, plan=None, seeds=3, profile=None, shrink=0, known=(), rulings=Rulings()
+    )
     failure = Failure(seed=0, fingerprint=case.expects, kinds=case.plan.kinds)
     part = {
-        "version": 2,
+        "version": 3,
         "index": 0,
         "of": 2,
         "campaign": asked,
@@ -307,9 +311,10 @@ def _parts() -> list[Any]:
         "deaths": [],
         "errors": [],
         "failures": msgspec.to_builtins([failure]),
+        "taken": [0],
         "made": msgspec.to_builtins([Found(case=case, failure=failure, operations=9)]),
     }
-    empty = {**part, "index": 1, "failures": [], "made": []}
+    empty = {**part, "index": 1, "failures": [], "taken": [], "made": []}
     return [[{"runs": 5, "part": part}, {"runs": 5, "part": empty}]]
 
 

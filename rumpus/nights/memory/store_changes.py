@@ -19,10 +19,12 @@ def note_failure(connection: sqlite3.Connection, failure: FailureRow) -> None:
     """Note a failure, or what is new of one that is there."""
     case = None if failure.case is None else failure.case.to_json().decode()
     connection.execute(
-        "INSERT INTO failures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0) "
+        "INSERT INTO failures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0, ?) "
         "ON CONFLICT (identifier) DO UPDATE SET blamed = excluded.blamed, "
         "shrunk = CASE WHEN excluded.kept_case IS NULL THEN shrunk ELSE excluded.shrunk END, "
-        "kept_case = COALESCE(excluded.kept_case, kept_case)",
+        "kept_case = COALESCE(excluded.kept_case, kept_case), "
+        "looks = CASE WHEN length(excluded.looks) > length(looks) THEN excluded.looks "
+        "ELSE looks END",
         [
             failure.id,
             failure.workload,
@@ -33,6 +35,7 @@ def note_failure(connection: sqlite3.Connection, failure: FailureRow) -> None:
             failure.shrunk,
             failure.first_night,
             failure.first_seen,
+            compact(failure.looks),
         ],
     )
 

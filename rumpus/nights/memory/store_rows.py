@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from rumpus.campaigns.case import Case, decode_case
+from rumpus.campaigns.looks import Look
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.records import FailureRow, NightRow, Role, RunRow
 from rumpus.results.fingerprint import Fingerprint
@@ -29,7 +30,7 @@ RUN: Final = (
 
 FAILURE: Final = (
     "workload, recipe, fingerprint, blamed, kept_case, shrunk, first_night, last_night, "
-    "first_seen, last_seen, runs, identifier"
+    "first_seen, last_seen, runs, looks, identifier"
 )
 """The columns of a failure, in the order of `failure_of`."""
 
@@ -199,6 +200,7 @@ def failure_of(row: tuple[Any, ...]) -> FailureRow:
     told = dict(zip(columns, row, strict=True))
     identifier = told.pop("identifier")
     told["fingerprint"] = from_json(told["fingerprint"], Fingerprint)
+    told["looks"] = from_json(told["looks"], tuple[Look, ...])
     case, shrunk = readable_case(told.pop("kept_case")), bool(told.pop("shrunk"))
     found = msgspec.convert({**told, "case": case, "shrunk": shrunk}, FailureRow)
     if found.id != identifier:

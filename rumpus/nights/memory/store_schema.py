@@ -129,6 +129,7 @@ CREATE TABLE sources (
 MIGRATIONS: Final[Mapping[int, str]] = {
     1: "ALTER TABLE runs ADD COLUMN found TEXT NOT NULL DEFAULT ''",
     2: "ALTER TABLE nights ADD COLUMN document TEXT NOT NULL DEFAULT ''",
+    3: "ALTER TABLE failures ADD COLUMN looks TEXT NOT NULL DEFAULT '[]'",
 }
 """Version of a file -> the SQL by which it becomes the next version."""
 

@@ -5,10 +5,13 @@ from hypothesis import strategies as st
 
 from rumpus.campaigns.case import Case
 from rumpus.campaigns.exploring import Exploration
-from rumpus.campaigns.findings import Death, Failure, Findings, Found
+from rumpus.campaigns.findings import Death, Findings, Found
+from rumpus.campaigns.looks import Failure
 from rumpus.campaigns.merging import merge, part_of
+from rumpus.campaigns.rulings import Ruling, Rulings
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.traits import Traits
 from rumpus.runs.shard import Shard
 
 FAULTS = ("kill", "pause", "partition")
@@ -84,3 +87,96 @@ def test_deaths_are_told_apart_by_how_a_process_ended():
         (0, "SIGSEGV", 2),
         (1, "exit status 3", 1),
     ]
+
+
+def signs(kind, *, at="a.py:1 in f", call="", znode=""):
+    """Signs of a failure at a line of the recipe."""
+    name = at.partition(":")[0]
+    return Traits(
+        kind=kind,
+        words=f"{kind} {name}",
+        requests=(f"acquire: {name}",),
+        places=(at,),
+        standing=(f"one in acquire: {name}",),
+        sessions=(name,),
+        znodes=(name,),
+        story=(name,),
+        calls_of=(call,) if call else (),
+        znodes_of=(znode,) if znode else (),
+    )
+
+
+def broken(seed, traits, *kinds):
+    fingerprint = Fingerprint(kind=traits.kind)
+    return Failure(seed=seed, fingerprint=fingerprint, kinds=kinds, traits=traits)
+
+
+def found_of(*failures, rulings=None):
+    """The looks of each that was found, and in how many runs."""
+    findings = Findings(rulings=rulings)
+    for failure in failures:
+        findings.note(failure, lambda f=failure: kept(f))
+    return [
+        (found.runs, [str(look.fingerprint) for look in found.looks]) for found in findings.found
+    ]
+
+
+def kept(failure):
+    """A case of its own for each failure."""
+    expects = failure.fingerprint.after(failure.kinds)
+    settings = {"workload": "lock"}
+    case = Case(settings=settings, seed=failure.seed, plan=FaultPlan(version=1), expects=expects)
+    return Found(case=case, failure=failure, operations=1)
+
+
+def test_failures_at_the_same_lines_are_one_whatever_their_faults():
+    one, other = signs("deadlock"), signs("deadlock", at="b.py:9 in g")
+    assert found_of(broken(0, one, "kill"), broken(1, one, "pause"), broken(2, other, "kill")) == [
+        (2, ["deadlock"]),
+        (1, ["deadlock"]),
+    ]
+
+
+def test_what_the_same_call_shows_is_one_and_told_as_another_look():
+    grant = signs("double-grant", at="b.py:9 in g", call="deadlock of ")
+    found = found_of(broken(0, signs("deadlock")), broken(0, grant), broken(1, grant))
+    assert found == [(3, ["deadlock", "double-grant"])]
+
+
+def test_what_was_found_apart_becomes_one_once_two_runs_show_both():
+    alone = signs("double-grant", at="b.py:9 in g")
+    beside = signs("double-grant", at="b.py:9 in g", znode="deadlock of ")
+    apart = [broken(0, signs("deadlock")), broken(1, alone)]
+    once = [broken(2, signs("deadlock")), broken(2, beside)]
+    again = [broken(3, signs("deadlock")), broken(3, beside)]
+    assert len(found_of(*apart, *once)) == 2
+    assert found_of(*apart, *once, *again) == [(6, ["deadlock", "double-grant"])]
+
+
+def test_a_ruling_stands_above_what_failures_look_like():
+    one, other = signs("deadlock"), signs("herd", at="b.py:9 in g")
+    failures = [broken(0, one), broken(1, other)]
+    merged = Rulings(one=(Ruling(cases=("deadlock", "herd"), why="one missing check"),))
+    assert found_of(*failures, rulings=merged) == [(2, ["deadlock", "herd"])]
+    alike = [broken(0, one), broken(0, signs("herd", call="deadlock of "))]
+    split = Rulings(apart=(Ruling(cases=("deadlock", "herd"), why="two lines"),))
+    assert len(found_of(*alike)) == 1
+    assert len(found_of(*alike, rulings=split)) == 2
+
+
+def test_parts_find_what_the_whole_finds_by_signs():
+    lines = ("a.py:1 in f", "b.py:9 in g", "c.py:5 in h")
+    failures = [broken(seed, signs("deadlock", at=lines[seed % 3]), "kill") for seed in range(9)]
+    whole = Findings()
+    for failure in failures:
+        whole.note(failure, lambda f=failure: kept(f))
+    shards = [Shard(index, 2) for index in range(2)]
+    parts = []
+    for shard in shards:
+        findings = Findings()
+        for failure in failures:
+            if shard.has(failure.seed):
+                findings.note(failure, lambda f=failure: kept(f))
+        parts.append(part_of(Exploration(findings), shard, {}, interrupted=False))
+    assert merge(parts).findings.found == whole.found
+    assert [found.runs for found in whole.found] == [3, 3, 3]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.campaigns.grouping import Ruling, Rulings, grouped
+from rumpus.campaigns.grouping import grouped
+from rumpus.campaigns.rulings import Ruling, Rulings
 from rumpus.campaigns.triage import (
     CHANCE,
     MOST_SEEDS,

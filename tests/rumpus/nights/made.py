@@ -47,9 +47,9 @@ def on(recipe="fair", *, workload="lock", world="sim", weight=1.0, source="s", *
     )
 
 
-def seen_of(kind, *operations, promised=True, story=()):
+def seen_of(kind, *operations, promised=True, story=(), traits=None):
     print_ = Fingerprint(kind=kind, operations=operations)
-    return Seen(fingerprint=print_, promised=promised, story=tuple(story))
+    return Seen(fingerprint=print_, promised=promised, story=tuple(story), traits=traits)
 
 
 def outcome_of(*seen, seed=0, faults=(), digest="d", settings=None, **more):

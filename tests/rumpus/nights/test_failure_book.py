@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
+from rumpus.campaigns.rulings import Ruling, Rulings
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.records import FailureRow, Subject
 from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.traits import Traits
 from tests.rumpus.nights.made import case_of_kind, outcome_of, plan_of, seen_of
 
 FAIR = Subject(workload="lock", recipe="fair")
@@ -180,3 +182,60 @@ def test_runs_on_real_servers_are_not_made_small(book):
     ids, small = noted.note(REAL, outcome_of(GRANT, digest=None))
     assert (len(ids), small) == (1, [])
     assert [each.id for each in noted.note(FAIR, outcome_of(GRANT))[1]] == ids
+
+
+def signs(kind, *, at="a.py:1 in f", call=""):
+    name = at.partition(":")[0]
+    return Traits(
+        kind=kind,
+        operations=("acquire",),
+        words=name,
+        requests=(f"acquire: {name}",),
+        places=(at,),
+        standing=(f"one in acquire: {name}",),
+        sessions=(name,),
+        znodes=(name,),
+        story=(name,),
+        calls_of=(call,) if call else (),
+    )
+
+
+def test_what_the_same_call_shows_is_the_known_failure_however_it_shows(book):
+    noted = book()
+    grant = seen_of("double-grant", "acquire", traits=signs("double-grant"))
+    herd = signs("herd", at="b.py:9 in g", call="double-grant of acquire")
+    beside = seen_of("herd", "acquire", traits=herd)
+    ids, small = noted.note(FAIR, outcome_of(grant, beside))
+    assert (len(ids), len(small)) == (1, 1)
+    alone, _ = noted.note(FAIR, outcome_of(beside, seed=1))
+    assert alone == ids
+    looks = noted.failures[ids[0]].looks
+    assert [str(each.fingerprint) for each in looks] == [
+        "double-grant of acquire",
+        "herd of acquire",
+    ]
+    assert looks[1].why == "the same call shows double-grant of acquire"
+
+
+def test_what_is_like_a_shrunk_failure_is_that_one_though_it_lacks_its_faults(book):
+    noted = book()
+    grant = seen_of("double-grant", "acquire", traits=signs("double-grant"))
+    (first,), _ = noted.note(FAIR, outcome_of(grant, faults=("kill",)))
+    shrunk = noted.shrunk(first, case_after("kill"), done=True)
+    assert noted.note(FAIR, outcome_of(grant, faults=("pause",), seed=1)) == ([shrunk], [])
+    assert noted.note(FAIR, outcome_of(GRANT, faults=("pause",), seed=2))[0] != [shrunk]
+
+
+def test_rulings_merge_and_split(keeper):
+    rulings = Rulings(
+        one=(Ruling(cases=("double-grant of acquire", "deadlock of acquire"), why="one check"),),
+        apart=(Ruling(cases=("double-grant of acquire", "herd of acquire"), why="two lines"),),
+    )
+    noted = FailureBook(
+        "tonight", (), keep=lambda change: change(keeper), now=lambda: 0.0, rulings=rulings
+    )
+    grant = seen_of("double-grant", "acquire", traits=signs("double-grant"))
+    herd = seen_of("herd", "acquire", traits=signs("herd", call="double-grant of acquire"))
+    ids, _ = noted.note(FAIR, outcome_of(grant, herd, seen_of("deadlock", "acquire")))
+    assert len(ids) == 2
+    assert noted.failures[ids[0]].looks[1].why == "by a ruling: one check"
