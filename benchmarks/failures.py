@@ -11,6 +11,7 @@ settings, seed and number repeat a run (`run_of`).
 """
 
 import argparse
+import gzip
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -220,10 +221,12 @@ def run_of(line: Line, shown: Shown) -> TrialTask:
 
 
 def read(file: Path) -> list[Line]:
-    """The lines of a file that are complete; none if there is no file."""
+    """The lines of a file that are complete, compressed or not; none if there is no file."""
     if not file.exists():
         return []
     content = file.read_bytes()
+    if file.suffix == ".gz":
+        content = gzip.decompress(content)
     whole = content[: content.rfind(b"\n") + 1].splitlines()
     decoder = msgspec.json.Decoder(Line)
     return [decoder.decode(each) for each in whole]

@@ -14,7 +14,7 @@ A third of the causes, drawn by a hash of their names, is held out: nobody looks
 comparison is made. ``--held-out`` measures these alone.
 
 ``python -m benchmarks.fingerprints [FILE] [--held-out] [--fit]``. ``--fit`` estimates the weights
-of ``results/likeness.py`` again, by logistic regression on all pairs that are not held out.
+of ``results/likeness.py`` again, by logistic regression on pairs that are not held out.
 """
 
 import argparse
@@ -49,7 +49,7 @@ TOLD: Final = 10
 
 QUICK: Final = 150
 
-_LINE: Final = re.compile(r"[\w.]+:\d+ in (\w+)")
+_LINE: Final = re.compile(r"[\w.]+:\d+ in (\S+)")
 
 
 class Labelled(NamedTuple):
@@ -226,22 +226,30 @@ def _cells(failures: Sequence[Labelled], now: Counts, then: Counts) -> Iterator[
 
 
 def fit(file: Path) -> Table:
-    """The weights, estimated on what is not held out: logistic regression, no weight below 0."""
-    signs, same = [], []
+    """The weights, estimated on what is not held out: logistic regression, no weight below 0.
+
+    Only pairs of one kind of anomaly count. A pair of two causes weighs the less the more failures
+    these have, so that a few frequent causes do not decide.
+    """
+    signs, same, weighs = [], [], []
     for some in by_base(labelled(read(file), held_out=False)).values():
+        of_cause = Counter(each.cause for each in some)
         for a, b in combinations(some, 2):
-            if a.run != b.run:
-                signs.append([*shares(a.traits, b.traits).values(), 1.0])
+            if a.run != b.run and a.traits.kind == b.traits.kind:
+                alike = shares(a.traits, b.traits)
+                signs.append([each for both in alike.values() for each in both] + [1.0])
                 same.append(a.cause == b.cause)
-    x, y = np.array(signs), np.array(same, dtype=float)
+                weighs.append((of_cause[a.cause] * of_cause[b.cause]) ** -0.5)
+    x, y, share = np.array(signs), np.array(same, float), np.array(weighs) / sum(weighs)
     weights = np.zeros(x.shape[1])
-    for _ in range(4_000):
-        gradient = x.T @ (1 / (1 + np.exp(-x @ weights)) - y) / len(y)
+    for _ in range(6_000):
+        gradient = x.T @ ((1 / (1 + np.exp(-x @ weights)) - y) * share)
         weights -= 2 * (gradient + np.append(weights[:-1], 0) / len(y))
         weights[:-1] = np.maximum(weights[:-1], 0)
-    table = Table("sign", "weight")
-    for name, weight in zip([*SIGNS, "bias"], weights, strict=True):
-        table.add_row(name, f"{weight:.2f}")
+    table = Table("sign", "weight", "same")
+    for place, name in enumerate(SIGNS):
+        table.add_row(name, f"{weights[2 * place]:.2f}", f"{weights[2 * place + 1]:.2f}")
+    table.add_row("bias", f"{weights[-1]:.2f}", "")
     return table
 
 
