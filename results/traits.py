@@ -131,7 +131,10 @@ def traits_of_all(timeline: Timeline, anomalies: Sequence[Anomaly]) -> list[Trai
 
 
 class _Sent(NamedTuple):
-    """A request of a client, or an event that it was told, in words; and where the client stood."""
+    """A request of a client, or an event that it was told, in words; and where the client stood.
+
+    A ping has no words: it says where the client stood, and no more.
+    """
 
     time: int
     words: str
@@ -145,8 +148,8 @@ def _sent(timeline: Timeline) -> Mapping[int, Sequence[_Sent]]:
         if isinstance(record, Event):
             found[record.client].append(_Sent(record.sent, f"({record.what})"))
         elif isinstance(record, Request):
-            if record.name != "ping":
-                found[record.client].append(_Sent(record.sent, _request(record), record.at))
+            words = "" if record.name == "ping" else _request(record)
+            found[record.client].append(_Sent(record.sent, words, record.at))
         elif isinstance(record, Handshake):
             how = "refused" if not record.session else "again" if record.asked else "anew"
             found[record.client].append(_Sent(record.sent, f"(session {how})"))
@@ -213,7 +216,7 @@ class _Signs:
                 f"{call.invoke.f}: {each.at}"
                 for call in calls
                 for each in self._within(history.caller(call), call, self._end)
-                if each.at
+                if each.at and each.words
             ),
             places=_each_once(self._places()),
             standing=_each_once(self._standing()),
@@ -242,7 +245,7 @@ class _Signs:
     def _in_call(self, client: int, call: Operation, until: int) -> str:
         """What a client sent in a call, repeated words once."""
         sent = self._within(client, call, until)
-        words = [word for word, _ in groupby(each.words for each in sent)]
+        words = [word for word, _ in groupby(each.words for each in sent if each.words)]
         return " ".join(words[-MOST_REQUESTS:])
 
     def _within(self, client: int, call: Operation, until: int) -> Sequence[_Sent]:
@@ -265,9 +268,10 @@ class _Signs:
         for client in self._clients:
             sent = self._sent.get(client, ())
             until = bisect_right(sent, self._end, key=lambda each: each.time)
-            placed = (each for each in reversed(sent[:until]) if each.at)
-            if (each := next(placed, None)) is not None and each.time >= begun:
-                last[client] = max(last.get(client, (0, "")), (each.time, each.at))
+            placed = [each for each in sent[:until] if each.at and each.time >= begun]
+            at = [each for each in placed if each.words] or placed
+            if at:
+                last[client] = max(last.get(client, (0, "")), (at[-1].time, at[-1].at))
         yield from (place for _, place in last.values())
 
     def _standing(self) -> Iterator[str]:

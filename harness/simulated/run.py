@@ -13,7 +13,7 @@ import contextlib
 import gc
 import traceback
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -225,11 +225,9 @@ def perform_simulated(
                 status = Status() if status is None else status
                 status.origin = ORIGIN
                 status.virtual = True
-                stacks: dict[int, Callable[[], FrameType | None]] = {}
+                stacks: dict[int, Callable[[], Iterator[FrameType | None]]] = {}
                 if wire is not None:
-                    wire.place = lambda client: (
-                        standing_line(stacks[client]()) if client in stacks else ""
-                    )
+                    wire.place = partial(_place, stacks)
                 main = partial(
                     _perform_in,
                     control,
@@ -300,6 +298,12 @@ def walk_from(simulator: Simulator, network: Network, host: str, *arguments: Any
     """
     space = Space(simulator.process("walk", host), network, private=WALK_PRIVATE)
     return space.load("rumpus.harness.final_walk").walk_server(*arguments)
+
+
+def _place(stacks: Mapping[int, Callable[[], Iterator["FrameType | None"]]], client: int) -> str:
+    """The line of the recipe at which a client stands; empty if none of its threads is at one."""
+    lines = map(standing_line, stacks[client]()) if client in stacks else ()
+    return next(filter(None, lines), "")
 
 
 def _perform_in(control: Process, network: Network, run: Run, **parts: Any) -> None:

@@ -7,8 +7,9 @@ reports are passed as objects, at once and in order.
 import sys
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
@@ -75,6 +76,13 @@ def client_host(client: int) -> str:
     return f"c{client}"
 
 
+def _stacks(process: Process, main: Callable[[], FrameType | None]) -> Iterator[FrameType | None]:
+    """The stacks of a process's threads; see ``SimWorkers.stacks``."""
+    yield main()
+    for task in reversed(process.tasks):
+        yield task.greenlet.gr_frame
+
+
 class _Worker:
     """A client's process, with commands to it and reports from it."""
 
@@ -139,7 +147,8 @@ class SimWorkers(RestartableWorkers[_Worker]):
         shared: packages that all clients share, whatever is found.
 
     Attributes:
-        stacks: client -> the stack of the thread that performs its operations.
+        stacks: client -> the stacks of its threads: first that of the one that performs its
+            operations, then those that the recipe may have begun, the newest first.
     """
 
     simulator: Simulator
@@ -147,7 +156,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
     mailbox: SimMailbox
     private: Sequence[str] = ()
     shared: Sequence[str] = ()
-    stacks: dict[int, Callable[[], FrameType | None]] = field(default_factory=dict)
+    stacks: dict[int, Callable[[], Iterator[FrameType | None]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin without any process, each client with an empty disk."""
@@ -257,7 +266,8 @@ class SimWorkers(RestartableWorkers[_Worker]):
     def _body(self, worker: _Worker, client: int, space: Space) -> None:
         space.load("logging").basicConfig(level=space.load("logging").INFO, format=LOG_FORMAT)
         made = getattr(space.load(self._module), self._factory)
-        stack = self.stacks[client] = self._stack_of_this_task()
+        stack = self._stack_of_this_task()
+        self.stacks[client] = partial(_stacks, worker.process, stack)
         build = getattr(made, "builder", made)(**self.spec.options)
         body = space.load("rumpus.harness.clients.client_body").ClientBody(
             client=client,
