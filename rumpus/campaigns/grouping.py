@@ -8,6 +8,8 @@ import msgspec
 from rumpus.campaigns.rulings import Rulings
 from rumpus.campaigns.triage import Traced
 from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.likeness import likeness
+from rumpus.results.traits import Traits
 
 UNKNOWN: Final = {
     "stays": "it is there with all changes",
@@ -44,8 +46,8 @@ def grouped(
 ) -> list[Group]:
     """Failures that are one, together: by a ruling, else by the change, else by how they look.
 
-    One whose cause is not known is with those of the same kind, operations and faults whose cause
-    is not known either.
+    One whose cause is not known is with those that are alike in its signs, or have the same kind,
+    operations and faults, and whose cause is not known either.
 
     Args:
         failures: name of a case -> its fingerprint, and what is known of its cause.
@@ -53,6 +55,7 @@ def grouped(
     """
     rulings = rulings or Rulings()
     found: dict[object, Group] = {}
+    unknown: dict[Fingerprint, Traits | None] = {}
     for name, (fingerprint, traced) in failures.items():
         one = next((each for each in rulings.one if name in each.cases), None)
         apart = next((each for each in rulings.apart if name in each.cases), None)
@@ -65,11 +68,26 @@ def grouped(
             cause, why = _best(traced)
             key = ("change", cause)
         else:
+            like = _like(unknown, traced.traits)
             key, cause, why = fingerprint, "", f"{UNKNOWN[traced.state]}; it is a {fingerprint}"
+            if fingerprint not in unknown and like is not None:
+                key, why = like[0], f"{why}, like {like[0]}: {like[1]}"
+            unknown.setdefault(key, traced.traits)
         group = found.setdefault(key, Group(cause=cause))
         group.cause = group.cause or cause
         group.add(name, why)
     return list(found.values())
+
+
+def _like(
+    unknown: Mapping[Fingerprint, Traits | None], traits: Traits | None
+) -> tuple[Fingerprint, str] | None:
+    """The failure that is most like one in the signs of its cause, and why; None if none is."""
+    if traits is None:
+        return None
+    alike = [(likeness(each, traits), name) for name, each in unknown.items() if each is not None]
+    best, name = max(alike, key=lambda each: each[0].odds, default=(None, None))
+    return (name, best.why) if best is not None and name is not None and best.one else None
 
 
 def _best(traced: Traced) -> tuple[str, str]:

@@ -20,6 +20,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from rumpus.results.traits import Traits
+
 CHANCE: Final = 0.01
 """What chance alone may explain with this probability is no evidence."""
 
@@ -36,12 +38,14 @@ class Ran(NamedTuple):
         digest: of the run; None if it was not simulated.
         error: why it could not be performed; empty if it was.
         exit_code: what ``rumpus run`` would have exited with because of that; 0 without an error.
+        traits: the signs of the failure's cause; None if it was not shown.
     """
 
     shown: bool | None
     digest: str | None = None
     error: str = ""
     exit_code: int = 0
+    traits: Traits | None = None
 
 
 State = Literal["known", "stays", "rare", "not reproduced", "unknown", "unperformed", "untried"]
@@ -115,6 +119,7 @@ class Traced:
         own: why the case's own run could not be performed; empty if it was.
         exit_code: because of that; else 0.
         runs: how many runs that took.
+        traits: the signs of its cause, in the case's own run.
     """
 
     state: State
@@ -123,6 +128,7 @@ class Traced:
     own: str = ""
     exit_code: int = 0
     runs: int = 0
+    traits: Traits | None = None
 
 
 def chance(changed: Counted, unchanged: Counted) -> float:
@@ -201,6 +207,7 @@ class _Tracing:
             own=own.error,
             exit_code=own.exit_code,
             runs=sum(map(len, self._runs.values())),
+            traits=own.traits,
         )
 
     def _until_shown(self, selections: Sequence[Changes]) -> list[Changes]:

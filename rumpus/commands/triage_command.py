@@ -116,7 +116,12 @@ def _ran(case: Case, attempt: Attempt) -> Ran:
     if attempt.outcome is None:
         return Ran(None, error=attempt.error, exit_code=attempt.exit_code)
     reproduced = judge_replay("", case, attempt.outcome).reproduced
-    return Ran(None if reproduced == "unknown" else reproduced, attempt.outcome.digest)
+    seen = attempt.outcome.find(case.expects, promised=case.promised)
+    return Ran(
+        None if reproduced == "unknown" else reproduced,
+        attempt.outcome.digest,
+        traits=None if seen is None else seen.traits,
+    )
 
 
 def _line(name: str, traced: Traced) -> Text:

@@ -92,3 +92,13 @@ def test_requests_are_told_with_the_lines_of_the_recipe_that_sent_them():
     )
     assert any(" in _create" in each for each in traits.lines)
     assert traits.places
+
+
+def test_a_call_that_hangs_is_told_by_the_line_at_which_it_hangs():
+    """It sends nothing any more, and has a thread of its own."""
+    case = load_case(CASES.parent / "findings" / "02-double-barrier-enter.case.json")
+    traits = perform(case.task()).find(case.expects, promised=True).traits
+    assert traits.requests == ("enter: ",)
+    (place,) = traits.places
+    assert place.startswith("barrier.py:")
+    assert place.endswith(" in _inner_enter")

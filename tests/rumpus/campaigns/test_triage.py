@@ -20,6 +20,7 @@ from rumpus.campaigns.triage import (
     trace,
 )
 from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.traits import Traits
 
 CHANGES = ["a", "b", "c", "d"]
 
@@ -187,3 +188,27 @@ def test_a_person_merges_and_splits():
     assert groups[0].cause == "a"
     assert groups[0].why == ["one with others by a ruling: by hand"] * 2
     assert groups[3].why == ["apart from others by a ruling: seen in other lines"]
+
+
+def test_failures_without_a_known_cause_are_one_by_their_signs():
+    def of(line):
+        traits = Traits(
+            kind="stuck-waiter",
+            words="# waits",
+            requests=("enter: exists*",),
+            places=(line,),
+            standing=("one in enter: exists*",),
+        )
+        return Traced(state="stays", traits=traits)
+
+    failures = {
+        name: (Fingerprint(kind="stuck-waiter", faults=(fault,)), of(line))
+        for name, fault, line in [
+            ("one", "kill", "a.py:1 in enter"),
+            ("two", "pause", "a.py:1 in enter"),
+            ("three", "drop", "b.py:9 in leave"),
+        ]
+    }
+    groups = grouped(failures)
+    assert names(groups)[0][:2] == ["one", "two"]
+    assert "like stuck-waiter after kill: described alike" in groups[0].why[1]
