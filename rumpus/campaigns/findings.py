@@ -5,7 +5,7 @@ A failure is taken for one that was found before
 1. if a person has said so, and never if a person has said the contrary (``campaigns.rulings``);
 2. if one of its looks is alike in the signs of the cause (``results.likeness``), the likeliest one
    if there are several;
-3. if a run shows both by the same call, or about the same znode;
+3. if a run shows both by the same call, or about the same znode as another kind of anomaly;
 4. if the signs of one of them are not known, and kind and operations are the same, and the faults
    that the earlier one needs were there.
 

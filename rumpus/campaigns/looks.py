@@ -74,12 +74,17 @@ def look_of(fingerprint: Fingerprint) -> str:
 
 
 def beside(failure: Failure) -> Iterator[tuple[str, str]]:
-    """What its run has shown by the same call, then what about the same znode; and why in words."""
+    """What its run has shown by the same call, then what about the same znode; and why in words.
+
+    Two clients that hang at different lines may wait for one znode. So of the same znode only
+    anomalies of different kinds belong together.
+    """
     if failure.traits is not None:
         for look in failure.traits.calls_of:
             yield look, f"the same call shows {look}"
         for look in failure.traits.znodes_of:
-            yield look, f"in one run about the same znode as {look}"
+            if not look.startswith(f"{failure.fingerprint.kind} of "):
+                yield look, f"in one run about the same znode as {look}"
 
 
 def with_look(looks: tuple[Look, ...], failure: Failure, why: str) -> tuple[Look, ...]:

@@ -1,5 +1,6 @@
 """The laws by which failures are told apart, on generated ones."""
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -180,3 +181,12 @@ def test_parts_find_what_the_whole_finds_by_signs():
         parts.append(part_of(Exploration(findings), shard, {}, interrupted=False))
     assert merge(parts).findings.found == whole.found
     assert [found.runs for found in whole.found] == [3, 3, 3]
+
+
+def test_two_that_hang_at_different_lines_are_two_though_they_wait_for_one_znode():
+    there = signs("deadlock", at="b.py:9 in g", znode="deadlock of acquire")
+    enters = msgspec.structs.replace(
+        broken(0, signs("deadlock")),
+        fingerprint=Fingerprint(kind="deadlock", operations=("acquire",)),
+    )
+    assert len(found_of(enters, broken(0, there))) == 2

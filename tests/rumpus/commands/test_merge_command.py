@@ -53,7 +53,7 @@ def test_parts_are_what_the_whole_is(parts, tmp_path, capsys):
     assert case.expects.kind == "stuck-waiter"
     assert main(["merge", str(parts["0"]), str(parts["1"])]) == 1
     text = capsys.readouterr().out
-    assert "first at seed 0, in 4 runs" in text
+    assert "first at seed 0, in 3 runs" in text
     assert "stuck-waiter of enter" in text
 
 
@@ -111,7 +111,7 @@ def test_a_failure_without_a_case_is_refused(parts, tmp_path, capsys):
     assert "bad.json: has no case of the failure of seed 0" in refused(capsys, bad, parts["1"])
 
 
-NOTHING_WRONG = {"failures": [], "made": [], "deaths": []}
+NOTHING_WRONG = {"failures": [], "taken": [], "made": [], "deaths": []}
 
 
 @pytest.mark.parametrize(
