@@ -67,7 +67,7 @@ SIGNS: Final[Mapping[str, Sign]] = {
 BIAS: Final = -3.85
 """The logarithm of odds for two failures that have nothing in common."""
 
-CUT: Final = 1.5
+CUT: Final = 1.75
 """From which logarithm of odds on two failures are taken for one.
 
 A new flaw that is taken for a known one is not looked at. So this is as high as the precision that

@@ -306,6 +306,7 @@ class Explorer:
             operations=shrinking.outcome.operations,
             shrunk=True,
             shrinking_runs=shrinking.runs,
+            traits=shrinking.seen.traits,
         )
 
     def _death(self, seed: int, attempt: Attempt) -> Death:

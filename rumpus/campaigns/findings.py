@@ -35,6 +35,8 @@ from rumpus.campaigns.looks import (
 )
 from rumpus.campaigns.rulings import Rulings
 from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.likeness import likeness
+from rumpus.results.traits import Traits
 
 TOGETHER: Final = 2
 
@@ -53,6 +55,8 @@ class Found(msgspec.Struct, kw_only=True):
         shrunk: whether it was shrunk.
         shrinking_runs: how many runs that took.
         looks: the ways in which it shows, in the order in which they were seen.
+        traits: the signs of its cause in the case's run, if it was shrunk: that may show another
+            flaw than the run before did.
     """
 
     case: Case
@@ -62,6 +66,7 @@ class Found(msgspec.Struct, kw_only=True):
     shrunk: bool = False
     shrinking_runs: int = 0
     looks: tuple[Look, ...] = ()
+    traits: Traits | None = None
 
     @property
     def seed(self) -> int:
@@ -245,12 +250,14 @@ class Findings:
                 yield self._of_seed[look], why
 
     def _same_when_made(self, made: Found) -> Found | None:
-        """One with the same case as what was made of another; None if there is none."""
+        """One with the same case as what was made of another, and like it; None without."""
         for found in self.found:
-            shrunk = found.shrunk and made.shrunk
-            if found.case.expects == made.case.expects and (
-                shrunk or not _known_signs(found, made.failure)
-            ):
+            if found.case.expects != made.case.expects:
+                continue
+            if made.traits is None or found.traits is None:
+                if made.shrunk or not _known_signs(found, made.failure):
+                    return found
+            elif likeness(made.traits, found.traits).one:
                 return found
         return None
 

@@ -42,10 +42,13 @@ def explored(settings, inline, *, shrink=0, **options):
 
 
 def test_one_failure_is_found_once(settings, inline):
+    """A leave that hangs in two runs, and an enter that hangs in one: both keep others waiting."""
     told = []
     found = explored(settings, inline, notify=lambda seen: told.append(seen.runs))
-    assert (found.runs, len(found.findings.found), found.outcomes) == (3, 1, {"violation": 3})
-    assert (found.findings.found[0].seed, found.findings.found[0].runs) == (0, 3)
+    assert (found.runs, len(found.findings.found), found.outcomes) == (3, 2, {"violation": 3})
+    assert [(each.seed, each.runs) for each in found.findings.found] == [(0, 2), (2, 1)]
+    at = [each.looks[0].traits.places[0].partition(" in ")[2] for each in found.findings.found]
+    assert at == ["_inner_leave", "_inner_enter"]
     assert found.findings.found[0].case.expects.kind == "stuck-waiter"
     assert found.virtual_seconds > 3
     assert len(found.signatures) > 10
@@ -54,10 +57,10 @@ def test_one_failure_is_found_once(settings, inline):
 
 def test_a_failure_is_shrunk(settings, inline):
     found = explored(settings, inline, shrink=6)
-    (failure,) = found.findings.found
-    assert failure.shrunk
-    assert failure.case.expects.faults == ("kill",)
-    assert failure.shrinking_runs > 0
+    for failure in found.findings.found:
+        assert failure.shrunk
+        assert failure.case.expects.faults == ("kill",)
+        assert failure.shrinking_runs > 0
 
 
 def test_a_known_failure_is_accepted(settings, inline):
@@ -134,9 +137,8 @@ def swarmed():
 def test_the_findings_depend_on_the_seeds_alone(swarmed):
     with processes(2) as executor:
         alone = swarmed(executor, jobs=1)
-        # The two runs of the last finding are of different parts.
         seen = [(each.seed, each.runs) for each in alone.findings.found]
-        assert seen == [(0, 1), (2, 2)]
+        assert seen == [(0, 1), (2, 1), (6, 1)]
         parts = [
             part_of(swarmed(executor, jobs=2, shard=shard), shard, {}, interrupted=False)
             for shard in (Shard(2, 3), Shard(0, 3), Shard(1, 3))
