@@ -3,7 +3,7 @@
 A waiter that misses that its turn has come sleeps on, until a later event or its own timeout wakes
 it and so hides the mistake. The servers' logs show from when on its node owned. After that, and
 after the last fault is over, its client is connected and its process runs, its acquire may take
-only a bounded time to return.
+only a bounded time to return: ``BOUND_NS``, and the recipe's lock-delay if it has one.
 """
 
 from collections import defaultdict
@@ -28,6 +28,7 @@ def check_overdue(timeline: Timeline, bound: int = BOUND_NS) -> CheckResult:
     O(n log n), and as much again for each fault that a wait runs into.
     """
     history, server = timeline.history, timeline.servers
+    bound += round(timeline.promises.lock_delay * 1e9)
     result = CheckResult(name="overdue")
     if server is None:
         return result

@@ -24,7 +24,7 @@ from rumpus.campaigns.branch_task import (
 )
 from rumpus.harness.simulated_faults import SWITCH, FrameSeen
 from rumpus.nemesis.client_frame import FRAME_MODES
-from rumpus.nemesis.client_switch import CORNER_MODES, HOLD_MS, SWITCHES
+from rumpus.nemesis.client_switch import CORNER_MODES, SWITCHES
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
@@ -53,6 +53,13 @@ WIDE_CLIENTS: Final = 3
 
 WIDE_THINK: Final = "think=1.5"
 """How clients of a wider run call: so seldom that some come while others hold."""
+
+HELD_BACK_MS: Final = 900.0
+"""For how long a thread is held back at a switch.
+
+Longer than a waiter of a small run has to wait for its turn, so that what it waits for comes
+meanwhile (a wake-up that gets lost, say); shorter than a session lives.
+"""
 
 AT_ONCE: Final = 16
 """Branches in one task."""
@@ -93,7 +100,7 @@ class Place:
     def entries(self, duration: float) -> Iterator[Entry]:
         """The fault as entries of a plan."""
         if self.what == SWITCH:
-            yield self._entry("client-switch", duration, {"hold": HOLD_MS})
+            yield self._entry("client-switch", duration, {"hold": HELD_BACK_MS})
             return
         for action, earlier in FRAME_MODES[self.mode]:
             yield self._entry("client-frame", duration - earlier, {"how": action})

@@ -123,6 +123,7 @@ class ElectionWorkload(ContentionWorkload):
     contender = Candidate
     decider = "leader-election"
     nobody = "leaderless"
+    prompt = True
     checks = (
         partial(check_observations, campaign="campaign", lead="lead", observe="observe"),
         partial(check_acknowledgements, below=acknowledged_path, lead="lead"),

@@ -79,6 +79,7 @@ class LockWorkload(ContentionWorkload):
     decider = "mutex"
     fenced_decider = "fenced-mutex"
     by_thread = True
+    prompt = True
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One lock object."""

@@ -100,6 +100,16 @@ def test_a_thread_is_held_back_at_every_switch_and_finds_what_a_late_thread_does
 
 
 @one_in(3)
+def test_a_lost_wake_up_is_found_by_holding_back_the_thread_that_is_to_sleep(inline):
+    """Random schedules do not find it; held back past its turn, a waiter sleeps on."""
+    settings = small("lock", "tests.rumpus.campaigns.sleepy_lock:SleepyLock")
+    corners = Corners(settings, ["switches"], inline, operations=2)
+    with closing(corners.walk()) as way:
+        corner = next(each for each in way if broken(each))
+    assert broken(corner) == {"stuck-waiter"}
+
+
+@one_in(3)
 def test_frames_and_switches_are_numbered_apart(inline):
     settings = small("lock", "fair", time_limit=1.5, clients=1)
     corners, (_, *rest) = walk(settings, ["cuts", "switches"], inline, operations=1)
