@@ -59,7 +59,7 @@ def asleep(until, *, second="ok", outcome="fail", down=None):
     return judged(recorded, until + 10)[0]
 
 
-@pytest.mark.parametrize("outcome", ["fail", "info", None])
+@pytest.mark.parametrize("outcome", ["ok", "fail", "info", None])
 def test_who_waits_on_for_an_open_latch_in_calm_is_stuck(outcome):
     assert asleep(3_100, outcome=outcome) == ["stuck-waiter"]
     assert asleep(2_900, outcome=outcome) == []
