@@ -5,9 +5,9 @@ soon as it is made, whether it returns or not, unless it failed. So a wait is ea
 when fewer clients than the latch's count had called. Events at the same moment are concurrent.
 
 Once that many clients have had an acknowledgement, the latch is open for good. A wait that then
-goes on for longer than ``calm`` while nothing disturbs its client (``disturbances``) is stuck, even if
-it returns ok later: a waiter that missed its wake-up looks again when its timeout is over. O(n log n),
-and the cost of ``longest_calm`` for each wait that lasted longer than ``calm``.
+goes on for longer than ``calm`` while nothing disturbs its client (``disturbances``) is stuck, even
+if it returns ok later: a waiter that missed its wake-up looks again when its timeout is over.
+O(n log n), and the cost of ``longest_calm`` for each wait that lasted longer than ``calm``.
 """
 
 from bisect import bisect_left, bisect_right

@@ -8,7 +8,8 @@ has an address of its own; only repeated calls for the same registration share o
 it reads (``settled``) sees every committed transaction that a leader had begun by the time of its
 call: its own write has a larger zxid. So an entry that was gone by then must not be listed, and one
 that existed by then and for the whole call must be. No session makes a second entry for an address,
-and a ``register`` is acknowledged only if the entry existed. Nodes whose fate differs between
+a ``register`` is acknowledged only if the entry existed, and a ``deregister`` only once none of its
+client's entries is left. Nodes whose fate differs between
 servers (``ServerTruth.forked``, ``uncertain``) are left out.
 
 **In the final phase** every client registers or deregisters, and the sessions of dead clients have
@@ -63,6 +64,7 @@ def check_discovery(timeline: Timeline) -> CheckResult:
     lives, unsure = _lives(truth, clock, path)
     if not truth.reasons:
         _check_registrations(history, lives, unsure, result)
+    _check_deregistrations(history, lives, result)
     judged = 0
     for operation, done in history.answered("discover"):
         if not done.value.get("settled"):
@@ -146,6 +148,42 @@ def _check_registrations(
         if not there and address not in unsure:
             what = f"{address} was told that it is registered, but had no entry during the call"
             result.anomalies.append(anomaly_of(history, "missing-entry", what, operation))
+
+
+def _check_deregistrations(
+    history: History, lives: dict[str, list[Span]], result: CheckResult
+) -> None:
+    """When a ``deregister`` was acknowledged nothing was left of what its client had registered.
+
+    Each registration has an address of its own, so it does not come again. A process that was
+    started again knows nothing of what the one before had registered.
+    """
+    registered: dict[int, dict[str, int]] = defaultdict(dict)
+    exits: dict[int, int] = {}
+    started = [(op.time, op.value["client"]) for op in history.events("session", "exited")][::-1]
+    for operation in history.operations():
+        call, done = operation
+        client = history.caller(call)
+        while started and started[-1][0] <= call.time:
+            time, exited = started.pop()
+            exits[exited] = time
+        if call.f == "register":
+            registered[client][call.value["address"]] = call.time
+        elif call.f == "deregister" and done is not None and done.type == "ok":
+            left = done.time + CLOCK_SLACK_NS
+            result.anomalies += [
+                anomaly_of(
+                    history,
+                    "ghost-entry",
+                    f"c{client} was told that it is not registered any more, but {life.path} "
+                    f"({address}) was still there",
+                    operation,
+                )
+                for address, called in sorted(registered.pop(client, {}).items())
+                if called > exits.get(client, -1)
+                for born, gone, life in lives.get(address, ())
+                if born <= done.time and (gone is None or gone > left)
+            ]
 
 
 def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:

@@ -70,6 +70,11 @@ REGISTRIES: Final[Mapping[str, CatalogueEntry[ServiceRegistry]]] = {
     "rests-after-timeout": mutant(
         faulty_registries.RestsAfterTimeoutRegistry, RESTS_AFTER_TIMEOUT, {"overdue-call"}
     ),
+    "returns-early": mutant(
+        faulty_registries.ReturnsEarlyRegistry,
+        "deregister returns before the entry is gone",
+        {"ghost-entry"},
+    ),
     "first-session": mutant(
         faulty_registries.FirstSessionRegistry, FIRST_SESSION, {"stuck-waiter"}
     ),

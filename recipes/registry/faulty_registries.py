@@ -20,6 +20,13 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
 
+class ReturnsEarlyRegistry(ServiceRegistry):
+    def _finish_withdrawals(self, deadline: Deadline) -> None:
+        if self._withdrawn:
+            made()
+            self._withdrawn.clear()
+
+
 class Once(Registration):
     _reregisters = False
     _told = False

@@ -115,6 +115,24 @@ def test_who_is_told_to_be_registered_was_there(life, kinds_found):
     assert kinds(result) == kinds_found
 
 
+def left_by(gone, *, exited=None):
+    recorded = Recorded().add(10, 0, "invoke", "register", {"address": "a"})
+    recorded.add(20, 0, "ok", "register", {"address": "a"})
+    if exited is not None:
+        recorded.session(exited, 0, "exited")
+    recorded.add(100, 0, "invoke", "deregister").add(110, 0, "ok", "deregister")
+    truth = Truth(("a", 15, gone, "0x1"))
+    return kinds(
+        check_discovery(laid_out(recorded.history(), truth=truth, clock=CLOCK, path=FOLDER))
+    )
+
+
+def test_who_is_told_to_be_deregistered_is_gone():
+    assert left_by(105) == left_by(50) == []
+    assert left_by(200) == left_by(None) == ["ghost-entry"]
+    assert left_by(200, exited=60) == [], "a new process knows nothing of the old one's"
+
+
 def test_missing_logs_leave_a_missing_entry_open():
     truth = Truth(("a", 10, None, "0x1"), reasons=["n1's logs are not at hand"])
     result = check_discovery(laid_out(discovered(), truth=truth, clock=CLOCK, path=FOLDER))
