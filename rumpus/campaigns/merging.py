@@ -18,7 +18,7 @@ import msgspec
 from rumpus.campaigns.exploring import Exploration
 from rumpus.campaigns.findings import Death, Findings, Found, Unperformed
 from rumpus.campaigns.looks import Failure
-from rumpus.campaigns.rulings import Rulings
+from rumpus.campaigns.rulings import NO_RULINGS, Rulings
 from rumpus.campaigns.tasks import software
 from rumpus.checker.verdict import Outcome
 from rumpus.nemesis.plan import FaultPlan
@@ -92,7 +92,7 @@ def campaign(
     profile: str | None,
     shrink: int,
     known: Sequence[Fingerprint],
-    rulings: Rulings,
+    rulings: Rulings = NO_RULINGS,
 ) -> dict[str, Any]:
     """What all parts of an exploration must have in common, as plain data.
 
@@ -156,6 +156,7 @@ def load_part(path: Path) -> Part:
             raise UsageError(f"{path}: is not of a part: it was made without --shard")
         for found in document.part.made:
             found.case.task()
+        _rulings_of(document.part)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
             f"{path}: not what `rumpus explore --shard I/N --json` prints: {error}"
@@ -171,9 +172,12 @@ def load_part(path: Path) -> Part:
         raise UsageError(f"{path}: has version {part.version}; this program reads {VERSION}")
     if not 0 <= part.index < part.of <= MOST_PARTS:
         raise UsageError(f"{path}: there is no part {part.index}/{part.of}")
-    lacking = len(part.failures) != len(part.taken)
-    for failure, number in zip(part.failures, part.taken, strict=False):
-        if lacking or number >= len(part.made):
+    if len(part.failures) != len(part.taken):
+        raise UsageError(
+            f"{path}: has {len(part.failures)} failures, of which {len(part.taken)} have a case"
+        )
+    for failure, number in zip(part.failures, part.taken, strict=True):
+        if number >= len(part.made):
             raise UsageError(f"{path}: has no case of the failure of seed {failure.seed}")
     if why := next(_inconsistent(part), None):
         raise UsageError(
@@ -242,10 +246,14 @@ def _listed(paths: Mapping[Path, Part]) -> str:
     return ", ".join(map(str, paths))
 
 
+def _rulings_of(part: Part) -> Rulings:
+    """What persons have decided; raises ``msgspec.MsgspecError`` if it is malformed."""
+    return msgspec.convert(part.campaign.get("rulings") or {}, Rulings)
+
+
 def merge(parts: Sequence[Part]) -> Exploration:
     """What an exploration of all seeds of the parts would have seen."""
-    rulings = msgspec.convert(parts[0].campaign.get("rulings") or {}, Rulings)
-    whole = Exploration(Findings(rulings=rulings))
+    whole = Exploration(Findings(rulings=_rulings_of(parts[0])))
     for part in parts:
         whole.runs += part.runs
         whole.short_runs += part.short_runs

@@ -60,6 +60,10 @@ class Rulings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         )
 
 
+NO_RULINGS: Final = Rulings()
+"""Nobody has decided anything."""
+
+
 def load_rulings(path: Path, *, source: str = "--rulings") -> Rulings:
     """Read what persons have decided.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from rumpus.campaigns.rulings import Rulings, load_rulings
+from rumpus.campaigns.rulings import NO_RULINGS, Rulings, load_rulings
 from rumpus.nights.canaries import Canary, known_mistakes, own_canary, rotated
 from rumpus.nights.expected import Expected, load_expected
 from rumpus.nights.kept_cases import Kept, kept_cases
@@ -56,7 +56,7 @@ class NightPlan:
     to_show: Sequence[Kept]
     canaries: Sequence[Canary]
     expected: Sequence[Expected]
-    rulings: Rulings
+    rulings: Rulings = NO_RULINGS
     worlds: Sequence[Ensemble]
     notes: Sequence[str] = ()
     troubles: Sequence[Trouble] = ()
@@ -162,7 +162,7 @@ def make_plan(
         to_show=to_show,
         canaries=canaries,
         expected=load_expected(place / file.expected),
-        rulings=load_rulings(rulings, source="rulings") if rulings.exists() else Rulings(),
+        rulings=load_rulings(rulings, source="rulings") if rulings.exists() else NO_RULINGS,
         worlds=worlds,
         notes=notes,
         troubles=troubles,

@@ -135,7 +135,7 @@ CAMPAIGN = campaign(
 
 def part(place, **changes):
     whole = {
-        "version": 2,
+        "version": 3,
         "index": 0,
         "of": 2,
         "campaign": CAMPAIGN,
@@ -149,6 +149,7 @@ def part(place, **changes):
         "signatures": [],
         "accepted": 0,
         "failures": [],
+        "taken": [],
         "made": [],
         "deaths": [],
         "errors": [],

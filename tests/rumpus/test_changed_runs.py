@@ -103,7 +103,7 @@ def test_promises_are_the_recipes_whatever_the_run_says(recorded_run):
     verdict = resealed(recorded_run(broken()), prevents=[])
     assert verdict.outcome == "unknown"
     (reason,) = [reason for reason in verdict.reasons if reason.startswith("promises")]
-    assert "(deadlock is missing, double-grant is missing, " in reason
+    assert "(deadlock is missing, disconnected-belief is missing, " in reason
 
 
 def test_a_run_cannot_be_held_to_what_its_recipe_does_not_promise(recorded_run):

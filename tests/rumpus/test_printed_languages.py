@@ -130,7 +130,8 @@ def reports(sample, text):
 def explored(text):
     """An exploration, joined from one part that somebody has sent."""
     found = filled(Found, text)
-    part = msgspec.structs.replace(filled(Part, text), failures=(found.failure,), made=(found,))
+    whole = filled(Part, text)
+    part = msgspec.structs.replace(whole, failures=(found.failure,), taken=(0,), made=(found,))
     return merge([msgspec.json.decode(msgspec.json.encode(part), type=Part)])
 
 

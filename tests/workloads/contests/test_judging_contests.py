@@ -86,6 +86,7 @@ def test_clients_that_take_turns_are_valid():
         "exclusion",
         "entitlement",
         "disconnection",
+        "overdue",
         "timeouts",
         "tokens",
         "herd",
