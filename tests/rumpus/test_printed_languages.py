@@ -178,6 +178,7 @@ def nights(text):
         "rate": {"runs": 1, "of": 2, "low": 0.1, "high": 0.9},
         "runs": 1,
         "nights": [{"night": text, "runs": 1, "of": 2}],
+        "looks": [{"fingerprint": text, "why": text}] * 2,
         "versions": {text: [text]},
         "shrunk": True,
         "story": [text],
