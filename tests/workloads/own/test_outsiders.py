@@ -53,7 +53,7 @@ SOUND = [
     ("double-barrier", outsiders.DoubleBarrier, {**QUIET, "nemesis": ["client-pause"]}),
     ("latch", outsiders.Latch, SELDOM),
     ("queue", outsiders.Queue, QUIET),
-    ("queue", outsiders.ClaimingQueue, SELDOM),
+    ("queue", outsiders.ClaimingQueue, {**SELDOM, "time_limit": 14.0}),
     ("priority-queue", outsiders.PriorityQueue, QUIET),
     ("counter", outsiders.Counter, QUIET),
     ("counter", outsiders.SilentCounter, QUIET),
