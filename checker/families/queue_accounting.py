@@ -16,6 +16,7 @@ since it came out, so it must not have come out to another client in between, no
 if it is not there at the end and no client acknowledged it, or may have.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -182,8 +183,11 @@ def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Ano
     else:
         wrong, why = _acknowledged_and_out(history, element)
     if wrong:
-        came = [take for take in wrong if take.invoke.f == "dequeue"]
-        whom = " and ".join(f"c{history.caller(take)}" for take in came)
+        came = Counter(history.caller(take) for take in wrong if take.invoke.f == "dequeue")
+        whom = " and ".join(
+            f"c{client}" + (f" ({times} times)" if times > 1 else "")
+            for client, times in came.items()
+        )
         yield _anomaly(
             history, "duplicate-element", f"{element.value!r} came out to {whom}{why}", wrong
         )

@@ -102,3 +102,13 @@ def test_what_comes_out_after_its_acknowledgement_came_out_twice(queue):
         again = [op for op in queue.history()[before:] if op.f == "dequeue" and op.type == "ok"]
         told = [anomaly.kind for anomaly in found(queue, queue.waiting)]
         assert told == ["duplicate-element"] * len(again)
+
+
+def test_who_got_an_element_several_times_is_named_once():
+    recorded = Recorded().add(1, 0, "invoke", "enqueue", {"value": "a"}).add(2, 0, "ok", "enqueue")
+    for ms, client in ((10, 2), (20, 1), (30, 1), (40, 1)):
+        recorded.add(ms, client, "invoke", "dequeue", {"timeout": 1.0})
+        recorded.add(ms + 1, client, "ok", "dequeue", {"value": "a"})
+    history = recorded.history()
+    (anomaly,) = judge_elements(history, accounts(history), claimed=False, left=[]).anomalies
+    assert anomaly.description == "'a' came out to c2 and c1 (3 times)"
