@@ -118,6 +118,28 @@ def _mutants(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _mutate(parser: argparse.ArgumentParser) -> None:
+    importlib.import_module("rumpus.runs.run_arguments").add_settings(parser, without=("runs",))
+    words = "hunt only so many mutants, drawn by hash: always the same ones (default: all)"
+    add_count(parser, "--sample", 1, 1_000_000, words, default=None)
+    words = "seconds of processor time for each mutant; one that shows nothing by then survives"
+    add_seconds(parser, "--budget", 20.0, f"{words} (default: 20)", within=(0, LONGEST_S))
+    words = (
+        "percentage of the mutants that must be noticed, of those that runs reach and that are "
+        "no equivalents (default: all)"
+    )
+    add_count(parser, "--least", 0, 100, words, default=None)
+    words = (
+        "where fates and the patches of survivors are kept; the same command goes on from there "
+        "(default: mutants)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("mutants"), metavar="DIR", help=words
+    )
+    _add_jobs(parser)
+    add_json(parser)
+
+
 def _cause(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
     add_count(parser, "--moments", 2, 1000, "moments to look at first (default: 12)", default=12)
@@ -441,6 +463,10 @@ COMMANDS: Final[Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None
     "merge": ("join what the parts of an exploration, or of a night, have found", _merge),
     "list": ("workloads, recipes with their promises, faults, and models", add_json),
     "mutants": ("hunt recipes, or servers, with known mistakes in simulated runs", _mutants),
+    "mutate": (
+        "make mistakes in recipes by machine, and see which of them a trial notices",
+        _mutate,
+    ),
     "cause": ("when did a failure of a simulated run become likely?", _cause),
     "shrink": ("make a failing run as small as possible, and keep it as a case", _shrink),
     "reproduce": ("look for the failure of a run on real servers in simulated runs", _reproduce),

@@ -10,7 +10,8 @@ Such code is trusted
 - if it lies where code was trusted once: by ``--trust``, or by a command line that named it
   (``rumpus run --recipe shop.locks:StockLock``). These places are kept in a file of the user's.
 
-A directory with a kazoo, a change of kazoo, and an image of servers, are code as well.
+A directory with a kazoo, a change of kazoo or of a recipe, and an image of servers, are code as
+well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +59,8 @@ def code_of(settings: "RunSettings") -> Iterator[Code]:
         for each in (base, *changes):
             if each and (there := Path(each).expanduser()).exists():
                 yield Code("kazoo", each, str(there.resolve()))
+    if settings.patch is not None:
+        yield Code("patch", settings.patch, str(Path(settings.patch).expanduser().resolve()))
     if settings.image is not None:
         yield Code("image", settings.image, settings.image)
 

@@ -10,6 +10,9 @@ A server that does not know an operation refuses it and closes the connection
 (``UnimplementedError``): then the recipe needs a newer server, and nothing is learned about its
 promises. A recipe may keep that error to itself, so the links note the refusal, too.
 
+A recipe's own thread that ends by such a mistake has done less than the recipe thinks, and nobody
+is told. So that is the same anomaly.
+
 A client library can fail, too: kazoo's connection ends for good with the thread that serves it. The
 program is told that the session is lost, and is never connected again. No recipe promises that its
 library is sound, so that is a hazard.
@@ -21,12 +24,13 @@ from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
-from rumpus.checker.history import History
+from rumpus.checker.history import History, Op
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 UNEXPECTED_ERROR = Kind(
-    "unexpected-error", "a call raised an error that is a mistake of the program"
+    "unexpected-error",
+    "a call raised an error that is a mistake of the program, or one has ended a thread",
 )
 
 DEAD_CLIENT = Kind(
@@ -76,7 +80,7 @@ def unimplemented(history: History) -> str | None:
 
 @check("errors", finds=[UNEXPECTED_ERROR, DEAD_CLIENT])
 def check_errors(timeline: Timeline) -> CheckResult:
-    """Report operations that ended with a mistake of the program, and clients whose library failed.
+    """Report operations and threads that a mistake of the program has ended, and failed libraries.
 
     Exceptions are counted by their type: their texts often vary (paths, identifiers). Each count
     stands with the first text.
@@ -104,6 +108,16 @@ def check_errors(timeline: Timeline) -> CheckResult:
                     operation,
                 )
             )
+    for op in history.events("session", "thread-ended"):
+        error = str(op.value.get("error", ""))
+        kind = error.partition(":")[0]
+        if kind not in MISTAKES:
+            continue
+        group = "thread", kind
+        seen[group] += 1
+        examples.setdefault(group, error)
+        if seen[group] <= MOST_SHOWN:
+            result.anomalies.append(_of_thread(history, op, error))
     result.stats = {
         f"{f}: {kind}": {"count": count, "example": examples[f, kind]}
         for (f, kind), count in seen.items()
@@ -124,3 +138,17 @@ def check_errors(timeline: Timeline) -> CheckResult:
         if op.value.get("dead")
     ]
     return result
+
+
+def _of_thread(history: History, op: Op, error: str) -> Anomaly:
+    return Anomaly(
+        kind=UNEXPECTED_ERROR.name,
+        description=(
+            f"{error} has ended a thread of c{op.value['client']} at {at(history, op.time)}, in "
+            f"{op.value.get('of', '')}: nobody caught it"
+        ),
+        ops=[op.index],
+        clients=[op.value["client"]],
+        start=op.time,
+        end=op.time,
+    )

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, Literal, Protocol
 
@@ -204,6 +205,14 @@ class ClientBody:
 
     def run(self) -> None:
         """Obey commands until the channel ends."""
+        usual = threading.excepthook
+        threading.excepthook = partial(self._thread_ended, usual)
+        try:
+            self._obey()
+        finally:
+            threading.excepthook = usual
+
+    def _obey(self) -> None:
         threading.Thread(target=self._watch_belief, name="belief", daemon=True).start()
         while (command := self._receive()) is not None:
             if isinstance(command, Perform):
@@ -346,6 +355,22 @@ class ClientBody:
             if place.code:
                 value["code"] = place.code
         self._send(Record(self._clock(), "session", "info", f, {**value, **more}))
+
+    def _thread_ended(
+        self,
+        usual: Callable[[threading.ExceptHookArgs], object],
+        told: threading.ExceptHookArgs,
+    ) -> None:
+        """Record that an exception in a recipe's code, which nobody caught, has ended a thread."""
+        place = told.exc_traceback
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        where = None if place is None else standing(place.tb_frame)
+        if where is not None and not self._closing and self._workload is not None:
+            name = "" if told.thread is None else told.thread.name
+            error = f"{told.exc_type.__name__}: {told.exc_value}"
+            self._session_record("thread-ended", thread=name, error=error, of=where.line)
+        usual(told)
 
     def _session_changed(self, state: str) -> None:
         """Runs on kazoo's connection thread: must not block, must not raise."""

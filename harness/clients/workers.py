@@ -30,7 +30,8 @@ class ClientSpec:
     has the kazoo of the clients, and what it needs; None: the installed one. ``handler`` is one of
     ``handlers.HANDLERS``. ``system`` says what the servers are: with ZooKeeper's a client has a
     kazoo client, with others their addresses. ``image`` is the folder of ``docker/`` with the
-    image whose containers are the clients; empty: they are processes of Python.
+    image whose containers are the clients; empty: they are processes of Python. ``patched`` are
+    modules whose source is not what their files say, in the simulation: name -> source.
     """
 
     build: str
@@ -40,6 +41,7 @@ class ClientSpec:
     handler: str = HANDLERS[0]
     system: str = ZOOKEEPER
     image: str = ""
+    patched: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

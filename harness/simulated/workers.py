@@ -164,6 +164,8 @@ class SimWorkers(RestartableWorkers[_Worker]):
         self._module, _, self._factory = self.spec.build.partition(":")
         self._disks = [Disk(self.simulator, client_host(client)) for client in range(self.count)]
         self._open_logs: dict[int, TextIO] = {}
+        tops = {name.partition(".")[0] for name in self.spec.patched}
+        self._tops_of_patched = sorted(tops - {"rumpus"})
         machines = SimClientMachines(
             lambda client: self._workers[client].process, self._session_record, self.count
         )
@@ -235,11 +237,12 @@ class SimWorkers(RestartableWorkers[_Worker]):
         space = Space(
             process,
             self.network,
-            private=(*PRIVATE, self._module, *self.private),
+            private=(*PRIVATE, self._module, *self.private, *self._tops_of_patched),
             shared=SHARED if library is None else SHARED_WITH_OTHER_KAZOO,
             alone=ALONE,
             shared_packages=tuple(self.shared),
             path=() if library is None else (str(library),),
+            patched=self.spec.patched,
             stdout=log,
             stderr=log,
         )

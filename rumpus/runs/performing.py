@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -45,6 +46,7 @@ from rumpus.runs.applicability import fitted, refuse_elsewhere, refuse_rivals
 from rumpus.runs.client_library import find_kazoo
 from rumpus.runs.ensemble_choice import Choice, choose_ensemble, image_of_version
 from rumpus.runs.forks import Forks
+from rumpus.runs.patched_modules import digest_of_patched, patched_modules
 from rumpus.runs.real_world import ServicesWorld
 from rumpus.runs.run_options import TICK_MS
 from rumpus.runs.run_settings import OPTIONS, RunSettings, check
@@ -117,6 +119,7 @@ class PreparedRun:
         self._usage = parse_usage(settings.usage)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
+        self._patched = {} if settings.patch is None else patched_modules(Path(settings.patch))
         usual = {"sim": SIMULATED, "services": OF_CLIENTS}.get(choice.kind, EVERYWHERE)
         if settings.nodes == 1 and self._system != ZOOKEEPER:
             usual = tuple(kind for kind in usual if kind != "partition")
@@ -286,6 +289,7 @@ class PreparedRun:
                 "python": platform.python_version(),
                 **self._libraries(greenlets),
                 **self._of_servers(),
+                **({"patch": digest_of_patched(self._patched)} if self._patched else {}),
             },
         )
 
@@ -307,6 +311,7 @@ class PreparedRun:
             time_limit=settings.time_limit,
             library=self._kazoo,
             handler=settings.handler,
+            patched=self._patched,
             fencing=record.fencing,
             test=record.first_record().value(),
         )

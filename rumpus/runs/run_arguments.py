@@ -25,13 +25,13 @@ from rumpus.runs.shard import shard_of
 
 def add_run_options(run: argparse.ArgumentParser) -> None:
     """Add all options of ``rumpus run``."""
-    _add_settings(run)
+    add_settings(run)
     add_json(run)
 
 
 def add_explore_options(explore: argparse.ArgumentParser) -> None:
     """Add all options of ``rumpus explore``."""
-    _add_settings(explore, without=("runs",))
+    add_settings(explore, without=("runs",))
     explore.add_argument(
         "--seeds",
         type=count(1, 10_000_000),
@@ -105,7 +105,7 @@ def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _add_settings(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+def add_settings(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
     """Add the options that say what a run is, as they are declared.
 
     What is not given is None: the project's defaults come before those of ``RunSettings``.

@@ -302,6 +302,18 @@ class RunOptions:
             needs={"zookeeper": "", "python": ""},
         ),
     ] = None
+    patch: Annotated[
+        str | Path | None,
+        Option(
+            words="change that is applied to the clients' modules as they are loaded, their files "
+            "stay as they are: a unified diff, with paths as of an import, a/shop/locks.py",
+            usual="none",
+            values=Text(home=True),
+            metavar="FILE",
+            needs={"sim": "simulated clients, whose modules rumpus loads", "python": ""},
+            in_project=False,
+        ),
+    ] = None
     handler: Annotated[
         Handler,
         Option(

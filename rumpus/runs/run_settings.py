@@ -33,6 +33,7 @@ class RunSettings(RunOptions):
     service: Sequence[str] = ()
     plan: Path | None = None
     kazoo: str | None = None
+    patch: str | None = None
     runs: Path = Path("runs")
     fixed: Sequence[str] = ()
 

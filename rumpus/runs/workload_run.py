@@ -22,6 +22,7 @@ def workload_run(
     time_limit: float,
     library: Path | None = None,
     handler: str = HANDLERS[0],
+    patched: Mapping[str, str] = MappingProxyType({}),
     fencing: bool = False,
     test: Mapping[str, Any] = MappingProxyType({}),
 ) -> Run:
@@ -34,6 +35,7 @@ def workload_run(
         time_limit: how long the load lasts, in seconds.
         library: a directory that has the clients' kazoo; None: the installed one.
         handler: the handler of the clients' kazoo, one of ``HANDLERS``.
+        patched: modules of the clients whose source is not what their files say.
         fencing: whether the witness checks tokens.
         test: what the history's first record says of the run.
     """
@@ -46,6 +48,7 @@ def workload_run(
             handler,
             system_of(context.recipe),
             client_image_of(context.recipe),
+            patched,
         ),
         count=context.clients,
         words=workload.words,

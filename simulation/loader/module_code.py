@@ -11,7 +11,7 @@ import importlib
 import marshal
 import sys
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import (
     ExtensionFileLoader,
     ModuleSpec,
@@ -41,7 +41,7 @@ class ModuleCode(NamedTuple):
 _cache: dict[tuple[str, tuple[str, ...]], ModuleCode | None] = {}
 
 
-def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
+def module_code(name: str, path: tuple[str, ...], source: str | None = None) -> ModuleCode | None:
     """The code of a module, changed so that its sets keep the order of insertion.
 
     Unlike ``importlib.util.find_spec`` this does not import the parent package. Each file is read
@@ -50,6 +50,7 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
     Args:
         name: its full name.
         path: directories to look in, in order: the parent package's, or ``sys.path``.
+        source: taken in place of what its file says.
 
     Returns:
         None if the module is not made from a source file (extension modules, built-in ones).
@@ -57,6 +58,8 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
     Raises:
         ModuleNotFoundError: there is no module of that name.
     """
+    if source is not None:
+        return _patched_code(name, path, source)
     key = name, path
     try:
         return _cache[key]
@@ -67,6 +70,16 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     found = _cache[key] = _compile(spec)
     return found
+
+
+@lru_cache(64)
+def _patched_code(name: str, path: tuple[str, ...], source: str) -> ModuleCode | None:
+    spec = find_source(name, path)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        raise ModuleNotFoundError(f"No module named {name!r} to be patched", name=name)
+    locations = spec.submodule_search_locations
+    places = None if locations is None else list(locations)
+    return ModuleCode(spec, _compiled(source.encode(), spec.origin), places)
 
 
 def find_source(name: str, path: tuple[str, ...]) -> ModuleSpec | None:
@@ -136,14 +149,18 @@ def _with_ordered_sets(loader: SourceFileLoader, file: str) -> CodeType:
     header = _header(loader, file)
     if (code := _kept_code(kept, header, file)) is not None:
         return code
-    source = loader.get_data(file)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python has warned when it made the bytecode
-        tree = ast.parse(source, file)
-        made: CodeType = compile(order_sets(tree, source), file, "exec", dont_inherit=True)
+    made = _compiled(loader.get_data(file), file)
     if not sys.dont_write_bytecode:
         # Whole or not at all; where the directory cannot be written, it does nothing.
         loader.set_data(kept, header + marshal.dumps(made))
+    return made
+
+
+def _compiled(source: bytes, file: str) -> CodeType:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns when it makes the bytecode of the file
+        tree = ast.parse(source, file)
+        made: CodeType = compile(order_sets(tree, source), file, "exec", dont_inherit=True)
     return made
 
 

@@ -16,9 +16,9 @@ ordered sets, so a program sees these differences only if it asks for them.
 import builtins
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import module_from_spec
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rumpus.simulation.kernel.process import Process
@@ -52,6 +52,7 @@ class Space(Runtime):
         alone: modules of which it gets a copy of its own, but not of their submodules.
         shared_packages: top-level packages that are shared whatever ``loader.privacy`` finds.
         path: directories in which private modules are looked for before ``sys.path``.
+        patched: private modules whose source is not what their files say: name -> source.
         stdout: the process's standard output; None: the real one.
         stderr: the process's standard error; None: the real one.
         argv: its command line.
@@ -67,6 +68,7 @@ class Space(Runtime):
         alone: tuple[str, ...] = (),
         shared_packages: tuple[str, ...] = (),
         path: Sequence[str] = (),
+        patched: Mapping[str, str] = MappingProxyType({}),
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
         argv: Sequence[str] = (),
@@ -78,6 +80,7 @@ class Space(Runtime):
         self._shared_packages = shared_packages
         self._users_files: dict[str, None] = {}
         self._path = tuple(path)
+        self._patched = patched
         self._loading: dict[str, RLock] = {}
         lists = private, shared, alone, shared_packages, self._path, sys.path
         self._privacy = _privacy.setdefault(tuple(map(tuple, lists)), {})
@@ -160,7 +163,7 @@ class Space(Runtime):
             return self.modules[name]
         path = tuple(parent.__path__) if parent else (*self._path, *sys.path)
         try:
-            found = module_code(name, path)
+            found = module_code(name, path, self._patched.get(name))
         except ModuleNotFoundError:
             if (module_of_hook := self._load_by_hook(name, path)) is None:
                 raise

@@ -18,7 +18,7 @@ from kazoo.interfaces import IAsyncResult
 
 from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.generator import Invocation
-from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Steps
+from rumpus.harness.generators.script import Client, Draws, Rest, ScriptFunction, Steps
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.usage import Usage
 from rumpus.workloads.framework.open_client import OpenClient
@@ -278,6 +278,40 @@ def paced(script: ScriptFunction, usage: Usage) -> ScriptFunction:
                     left = usage.burst
                     yield client.rest(0.0, usage.think, end=client.context.until)
             came = yield step
+            try:
+                step = going.send(came)
+            except StopIteration:
+                return
+
+    return steps
+
+
+STORM: Final = 30
+"""So many calls in a row that fail at once are a storm."""
+
+AT_ONCE_NS: Final = 2_000_000
+STORM_REST_S: Final = 0.05
+
+
+def without_storms(script: ScriptFunction) -> ScriptFunction:
+    """A script that rests between calls as long as all of them fail at once.
+
+    A recipe that refuses every call for some time is asked for that no less often than a program
+    would, but not a hundred thousand times, which would only make the run long.
+    """
+
+    def steps(client: Client) -> Steps:
+        failed = 0
+        going = script(client)
+        step = next(going, None)
+        while step is not None:
+            if failed >= STORM and isinstance(step, Invocation):
+                yield Rest(STORM_REST_S)
+            called = client.time
+            came = yield step
+            if isinstance(step, Invocation):
+                at_once = client.time - called < AT_ONCE_NS
+                failed = failed + 1 if came.type == "fail" and at_once else 0
             try:
                 step = going.send(came)
             except StopIteration:

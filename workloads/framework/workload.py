@@ -34,7 +34,7 @@ from rumpus.workloads.framework.checks import Need, is_own
 from rumpus.workloads.framework.judgement import findings
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
-from rumpus.workloads.framework.used_client import UsedClient, asking, paced
+from rumpus.workloads.framework.used_client import UsedClient, asking, paced, without_storms
 from rumpus.workloads.own.own_recipe import OwnRecipe, is_of_kazoo
 from rumpus.workloads.own.promise_names import common, with_names
 from rumpus.workloads.own.references import NotFound, is_reference, referred, unknown_recipe
@@ -428,7 +428,7 @@ class Workload(ABC):
         shared = self.shared()
         script = asking(self.load, self.question(context.recipe), context.usage)
         load = each_client(
-            paced(script, context.usage),
+            without_storms(paced(script, context.usage)),
             context,
             shared=shared,
             on_completion=partial(self.on_completion, shared),
@@ -444,7 +444,7 @@ class Workload(ABC):
         return phases(
             *(
                 each_client(
-                    script,
+                    without_storms(script),
                     replace(context, until=0),
                     seed=context.seed.child(number),
                     shared=shared,

@@ -99,3 +99,28 @@ def test_a_client_whose_library_failed_is_told():
     (anomaly,) = check_errors(laid_out(recorded.history())).anomalies
     assert (anomaly.kind, anomaly.clients) == ("dead-client", [2])
     assert "c2's kazoo closed its connection for good at" in anomaly.description
+
+
+def of_threads(*errors):
+    recorded = Recorded()
+    for number, error in enumerate(errors):
+        where = {"thread": "Thread-7", "error": error, "of": "shop.py:41 in go_on"}
+        recorded.session(number, 1, "thread-ended", **where)
+    return check_errors(laid_out(recorded.history()))
+
+
+def test_a_thread_that_a_mistake_has_ended_is_reported():
+    (anomaly,) = of_threads("ValueError: not in list").anomalies
+    assert (anomaly.kind, anomaly.clients) == ("unexpected-error", [1])
+    assert "ValueError: not in list has ended a thread of c1" in anomaly.description
+    assert "shop.py:41 in go_on" in anomaly.description
+
+
+def test_a_thread_that_ends_with_the_connection_is_none():
+    assert of_threads("ConnectionClosedError: ", "SessionExpiredError: ").anomalies == []
+
+
+def test_of_many_threads_some_are_shown_and_all_are_counted():
+    result = of_threads(*["ValueError: x"] * (MOST_SHOWN + 2))
+    assert len(result.anomalies) == MOST_SHOWN
+    assert result.stats["thread: ValueError"]["count"] == MOST_SHOWN + 2

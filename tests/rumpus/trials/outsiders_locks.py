@@ -149,3 +149,14 @@ class Rebound(MendedLock):
 
 ReboundBefore = Rebound
 Rebound = WrongLock
+
+
+class LosesAThread(MendedLock):
+    """Release is finished by a thread, which makes a mistake that nobody hears of."""
+
+    def release(self):
+        super().release()
+        threading.Thread(target=self._tidy).start()
+
+    def _tidy(self):
+        [].remove("what is left")

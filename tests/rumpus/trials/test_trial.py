@@ -71,6 +71,7 @@ def test_a_mended_lock_is_valid_and_leaves_nothing_behind(put_on_trial, tmp_path
         (locks.RaisesAtTimes, "unexpected-error"),
         (locks.CannotBeMade, "unexpected-error"),
         (locks.HangsInRelease, "stuck-waiter"),
+        (locks.LosesAThread, "unexpected-error"),
     ],
 )
 def test_a_recipe_that_fails_is_named_by_the_verdict(put_on_trial, recipe, kind):

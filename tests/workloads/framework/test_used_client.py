@@ -19,7 +19,7 @@ from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.other_threads import Meanwhile
-from rumpus.workloads.framework.used_client import UsedClient, paced
+from rumpus.workloads.framework.used_client import STORM, UsedClient, paced, without_storms
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
 
@@ -342,6 +342,30 @@ def test_nobody_rests_once_the_time_is_up():
 @pytest.mark.parametrize("usage", [Usage(), Usage(burst=3), Usage(objects=2)])
 def test_without_thinking_a_script_is_what_it_was(usage):
     assert all(isinstance(step, Invocation) for step in steps_of(usage, 8))
+
+
+def calls_and_rests(*answers):
+    """The steps of a script whose calls are answered so: (type, milliseconds), one a call."""
+    context = WorkloadContext(Seed(1), Thing, 1, 2.0, until=10**12, usage=Usage())
+    client = Client(0, context, Seed(2))
+    steps = without_storms(Shelf().load)(client)
+    step, found, left = next(steps), [], list(answers)
+    while left:
+        found.append("r" if isinstance(step, Rest) else ".")
+        kind, milliseconds = ("ok", 0) if isinstance(step, Rest) else left.pop(0)
+        client.time += round(milliseconds * 1e6)
+        step = steps.send(Op(index=0, time=client.time, process=0, type=kind, f="acquire"))
+    return "".join(found)
+
+
+def test_a_client_whose_calls_all_fail_at_once_rests_between_them():
+    assert calls_and_rests(*[("fail", 0.1)] * (STORM + 3)) == "." * STORM + "r.r.r."
+
+
+@pytest.mark.parametrize("other", [("ok", 0.1), ("fail", 300.0)])
+def test_one_call_that_takes_its_time_or_succeeds_ends_a_storm(other):
+    storm = [("fail", 0.1)] * STORM
+    assert calls_and_rests(*storm, other, *storm) == "." * STORM + "r." + "." * STORM
 
 
 def test_a_holder_chatters_until_it_has_released():
