@@ -47,9 +47,10 @@ QUIET_NS = 2 * SECOND
 """The load alternates between busy and quiet spells of this length. In a quiet one (almost) nobody
 claims, so that jobs wait on the board when faults strike."""
 
-BUSY = 4 * ("submit",) + 6 * ("claim",) + ("await", "ask")
-QUIET = 4 * ("submit",) + 3 * ("glance",) + ("await",) + 4 * ("ask",)
-"""What clients do, by weight, in busy and in quiet spells. A ``glance`` is a short ``await``."""
+BUSY = 4 * ("submit",) + 6 * ("claim",) + ("await", "ask", "forget")
+QUIET = 4 * ("submit",) + 3 * ("glance",) + ("await",) + 4 * ("ask",) + ("forget",)
+"""What clients do, by weight, in busy and in quiet spells. A ``glance`` is a short ``await``; what
+they would ``forget``, their latest job, is done or not."""
 
 
 class _Done(TypedDict):
@@ -60,6 +61,10 @@ class _Done(TypedDict):
 class _Known(TypedDict):
     key: str
     known: bool
+
+
+class _Forgotten(TypedDict):
+    key: str
 
 
 class _Claimed(TypedDict):
@@ -161,6 +166,17 @@ class JobsWorkload(Workload):
             return _Known(key=key, known=False)
         return _Known(key=key, known=True)
 
+    @operation(timeout=TIMEOUT_S)
+    def forget(self, worker: Worker, key: str, timeout: float) -> _Forgotten:
+        """Forget one's own job, if it is done."""
+        name = worker.submitted.pop(key)
+        try:
+            worker.jobs.forget(name, timeout)
+        except ValueError as error:
+            worker.submitted[key] = name
+            raise NotDone("not done yet") from error
+        return _Forgotten(key=key)
+
     def _result(self, worker: Worker, key: str, timeout: float) -> str:
         result = worker.jobs.result(worker.submitted.get(key, key), timeout)
         if result is None:
@@ -204,6 +220,7 @@ class JobsWorkload(Workload):
     def load(self, client: Client) -> Steps:
         """Submit jobs, wait for them and ask; in busy spells also do jobs of any client."""
         own, handed_in, draws = "", client.shared, client.draws
+        forgets = hasattr(client.context.recipe, "forget")
         names = (f"p{client.process}-{number}" for number in count())
         while not client.is_over:
             quiet = client.time // QUIET_NS % 2 == 1
@@ -217,10 +234,15 @@ class JobsWorkload(Workload):
                 yield self.ask(key=handed_in[-1])
             elif choice in ("await", "glance") and own:
                 yield self.wait(key=own, timeout=TIMEOUT_S if choice == "await" else 0.2)
+            elif choice == "forget":
+                if own and forgets and (yield self.forget(key=own)).type == "ok":
+                    own = ""
             elif (yield self.claim()).type == "ok":
-                longest = LONG_WORK_S if draws.one_in(4) else 0.05
-                yield self.work(pause=round(draws.uniform(0.005, longest), 4))
-                yield self.complete(undone=draws.one_in(12))
+                long = draws.one_in(4)
+                pause = draws.uniform(0.005, LONG_WORK_S if long else 0.05)
+                yield self.work(pause=round(pause, 4))
+                # Who has worked for long may have lost the claim that it gives back.
+                yield self.complete(undone=draws.one_in(4 if long else 16))
 
     def final(self) -> Sequence[ScriptFunction]:
         """Clients do the jobs that are left and get their results; then one audits the effects."""

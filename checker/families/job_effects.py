@@ -1,11 +1,11 @@
 """Jobs: each that was submitted has its effect once, and every client that asks learns of it.
 
 Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` -> {key, undone}; ``await``
-{key} -> {key, result: which client did it}; ``ask`` {key} -> {key, known: whether there is such a
-job; jobs are never forgotten}; and, once every fault is healed, ``drain``, ``collect`` -> {told:
-[key], untold: [key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left: [key]}.
-A job is judged by its effects (znodes): by those that ``audit`` found at the end, and by those in
-the servers' logs where these are at hand.
+{key} -> {key, result: which client did it}; ``forget`` {key}, of one's own job, ok if it is done;
+``ask`` {key} -> {key, known: whether there is such a job}; and, once every fault is healed,
+``drain``, ``collect`` -> {told: [key], untold: [key]} by each submitter, and ``audit`` ->
+{effects: {key: how many}, left: [key]}. A job is judged by its effects (znodes): by those that
+``audit`` found at the end, and by those in the servers' logs where these are at hand.
 """
 
 from collections import Counter, defaultdict
@@ -130,6 +130,7 @@ def check_job_effects(timeline: Timeline) -> CheckResult:
         "claims": len(claims),
         "claimed again": sum(done.value["token"] > 1 for done in claims),
         "asked": sum(o.outcome == "ok" for o in operations if o.invoke.f == "ask"),
+        "forgotten": sum(o.outcome == "ok" for o in operations if o.invoke.f == "forget"),
         "told": sum(o.outcome == "ok" for o in operations if o.invoke.f == "await"),
     }
     return result
@@ -138,7 +139,11 @@ def check_job_effects(timeline: Timeline) -> CheckResult:
 def _denials(
     history: History, operations: Sequence[Operation], submitted: Mapping[str, Operation]
 ) -> list[Anomaly]:
-    """Jobs that ``ask`` called unknown although their submission had been acknowledged before."""
+    """Jobs that ``ask`` called unknown although they had been submitted, and nobody forgot them."""
+    forgotten: dict[str, int] = {}
+    for each in operations:
+        if each.invoke.f == "forget" and each.outcome != "fail":
+            forgotten.setdefault(each.invoke.value["key"], each.invoke.time)
     return [
         _anomaly(
             history,
@@ -153,6 +158,7 @@ def _denials(
         if (submission := submitted.get(key := done.value["key"])) is not None
         and (acknowledged := _ok(submission)) is not None
         and acknowledged.time <= asked.invoke.time
+        and forgotten.get(key, done.time) >= done.time
     ]
 
 
@@ -170,7 +176,7 @@ def _false_completions(
     found: dict[str, Op] = {}
     for done in filter(None, map(_ok, operations)):
         told: list[str] = []
-        if done.f == "await":
+        if done.f in ("await", "forget"):
             told = [done.value["key"]]
         elif done.f == "collect":
             told = done.value["told"]

@@ -22,6 +22,12 @@ BOARDS: Final[Mapping[str, CatalogueEntry[Jobs]]] = {
         "has the effect a second time",
         {"repeated-effect"},
     ),
+    "forgets-undone": mutant(
+        faulty_jobs.ForgetsUndoneJobs,
+        "forgets a job without looking whether it is done: its ticket is gone, so nobody can "
+        "complete it",
+        {"false-completion", "lost-job"},
+    ),
     "effect-first": mutant(
         faulty_jobs.EffectFirstJobs,
         "has the effect in one transaction and completes the job in a later one: if the worker "

@@ -51,6 +51,20 @@ class UncheckedCompletionJobs(Jobs):
         return None
 
 
+class ForgetsUndoneJobs(Jobs):
+    def forget(self, job: str, timeout: float | None = None) -> None:
+        with self._call(timeout) as call:
+
+            def one() -> bool:
+                with suppress(NoNodeError):
+                    if not self._ticket(call, job).done:
+                        made(job)
+                    call.write(self._client.delete_async, self._node(TICKETS, job))
+                return True
+
+            self._complete(call, one, f"no answer, the ticket of {job} may be there")
+
+
 class EffectFirstJobs(Jobs):
     def _commit_completion(
         self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None

@@ -739,6 +739,7 @@ counts("jobs", "job effects", "claims")(lambda run: len(run.of("claim", type="ok
 counts("jobs", "job effects", "claimed again")(
     lambda run: sum(c.answer["token"] > 1 for c in run.of("claim", type="ok"))
 )
+counts("jobs", "job effects", "forgotten")(lambda run: len(run.of("forget", type="ok")))
 counts("jobs", "job effects", "asked")(lambda run: len(run.of("ask", type="ok")))
 for check in ("job effects", "exercise"):
     counts("jobs", check, "told")(lambda run: len(run.of("await", type="ok")))

@@ -171,6 +171,31 @@ def test_a_job_that_was_handed_in_is_known_to_all(known, outcome, ms, found):
     assert kinds(board) == found
 
 
+def forgotten(outcome, ms, effects=1, asked=(20, 25)):
+    """A job that is forgotten, and asked about."""
+    board = Board().submit(10).add(ms, 0, "invoke", "forget", {"key": "j"})
+    board.add(ms + 1, 0, outcome, "forget", {"key": "j"} if outcome == "ok" else None)
+    board.add(asked[0], 1, "invoke", "ask", {"key": "j"})
+    board.add(asked[1], 1, "ok", "ask", {"key": "j", "known": False})
+    return kinds(board.final().audit({"j": effects} if effects else {}))
+
+
+@pytest.mark.parametrize("outcome", ["ok", "info"])
+def test_a_job_that_was_forgotten_need_not_be_known_any_more(outcome):
+    assert forgotten(outcome, 15) == []
+    assert forgotten(outcome, 22) == [], "forgotten while somebody asks"
+    assert forgotten(outcome, 30) == ["denied-job"]
+
+
+def test_a_job_that_was_not_forgotten_is_known():
+    assert forgotten("fail", 15) == ["denied-job"]
+
+
+def test_only_a_job_that_is_done_may_be_forgotten():
+    assert forgotten("ok", 15, effects=0) == ["lost-job", "false-completion"]
+    assert forgotten("info", 15, effects=0) == ["lost-job"]
+
+
 def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
     for recorded in (Board().submit(10).final(healed=False).audit({}), Board().submit(10).final()):
         result = check_job_effects(laid_out(recorded.history()))
@@ -188,7 +213,15 @@ def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
         assert all(steps == ["claim", "work", "complete"] for steps in claimed)
     keys = [call.value["key"] for call in calls if call.f == "submit"]
     assert len(keys) == len(set(keys)) > 10
-    assert {call.f for call in calls} == {"submit", "claim", "work", "complete", "await", "ask"}
+    assert {call.f for call in calls} == {
+        "submit",
+        "claim",
+        "work",
+        "complete",
+        "await",
+        "ask",
+        "forget",
+    }
     asked = {(call.process % 3, call.value["key"]) for call in calls if call.f == "ask"}
     assert {key for _, key in asked} <= set(keys)
     assert any(not key.startswith(f"p{client}-") for client, key in asked)
