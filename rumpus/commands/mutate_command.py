@@ -34,7 +34,7 @@ from rumpus.mutation.trials import Subject
 from rumpus.nights.sources import digest
 from rumpus.project_names import names_here
 from rumpus.results.atomic_file import write_atomically
-from rumpus.results.escapes import in_file_name
+from rumpus.results.escapes import in_file_name, in_shell
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
 from rumpus.trust import trust_code
@@ -89,7 +89,10 @@ def mutate_command(arguments: argparse.Namespace) -> int:
     fates = [file.fates[each.id] for each in chosen if each.id in file.fates]
     patches = arguments.output / name
     _save_survivors(chosen, file, patches)
-    return _answer(arguments, fates, len(chosen) - len(fates), patches, interrupted=interrupted)
+    recipe = settings.recipe or "RECIPE"
+    run = ["rumpus", "run", settings.workload, "--recipe", recipe, "--patch"]
+    command = in_shell([*run, patches / "ID.diff"])
+    return _answer(arguments, fates, len(chosen) - len(fates), command, interrupted=interrupted)
 
 
 def _settings(arguments: argparse.Namespace) -> RunSettings:
@@ -215,7 +218,7 @@ def _answer(
     arguments: argparse.Namespace,
     fates: Sequence[Fate],
     left: int,
-    patches: Path,
+    command: str,
     *,
     interrupted: bool,
 ) -> int:
@@ -228,7 +231,7 @@ def _answer(
     if arguments.json:
         print_document(mutation_document(fates, left) | end)
         return int(end["exit_code"])
-    print_scores(fates, str(patches), answers())
+    print_scores(fates, command, answers())
     if left:
         answers().print(f"{left} mutants were not hunted; the same command goes on", style="yellow")
     return int(end["exit_code"])

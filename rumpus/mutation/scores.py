@@ -102,12 +102,12 @@ def mutation_document(fates: Sequence[Fate], left: int) -> dict[str, Any]:
     }
 
 
-def print_scores(fates: Sequence[Fate], patches: str, console: Console) -> None:
+def print_scores(fates: Sequence[Fate], command: str, console: Console) -> None:
     """Print the table by module, and what was not noticed.
 
     Args:
         fates: of the mutants that were tried.
-        patches: where the patches of survivors are.
+        command: runs a mutant that survived, with ``ID`` in the place of its id.
         console: where to.
     """
     _print_places(fates, "unreached", "no run comes to these lines:", console)
@@ -133,8 +133,8 @@ def print_scores(fates: Sequence[Fate], patches: str, console: Console) -> None:
     if surviving:
         console.print(
             Text(
-                f"each is a patch: rumpus run WORKLOAD --recipe RECIPE --patch {patches}/ID.diff; "
-                "one that is no mistake is explained in equivalents.toml beside its module"
+                f"each is a patch ({command}); one that is no mistake is explained in "
+                "equivalents.toml beside its module"
             ),
             soft_wrap=True,
         )

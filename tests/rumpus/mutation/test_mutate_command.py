@@ -1,0 +1,85 @@
+"""``rumpus mutate`` on a lock of the user's own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LOCK = """
+class StockLock:
+    def __init__(self, client, path):
+        self._lock = client.Lock(path)
+
+    def acquire(self, timeout=None):
+        return self._lock.acquire(timeout=timeout)
+
+    def release(self):
+        self._lock.release()
+
+    def forget(self):
+        self._lock = None
+"""
+EQUIVALENT = """
+[[equivalent]]
+module = "shop.locks"
+function = "StockLock.acquire"
+before = ", timeout=timeout"
+after = ""
+why = "an example: nobody says so in earnest"
+"""
+
+
+@pytest.fixture
+def mutate(tmp_path):
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "__init__.py").touch()
+    (shop / "locks.py").write_text(LOCK)
+
+    def call(*words):
+        command = [sys.executable, "-m", "rumpus.program", "mutate", "lock"]
+        command += ["--recipe", "shop.locks:StockLock", "--time-limit", "8", *map(str, words)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return call
+
+
+def test_what_a_trial_notices_is_told_kept_and_explained(mutate, tmp_path):
+    first = mutate("--budget", 0.1, "--jobs", 2, "--json")
+    told = json.loads(first.stdout)
+    states = {each["function"]: each["state"] for each in told["mutants"]}
+    assert first.returncode == 1, first.stderr
+    assert states["StockLock.forget"] == "unreached"
+    assert states["StockLock.release"] == states["StockLock.__init__"] == "killed"
+    assert states["StockLock.acquire"] == "survived", "nobody has promised that it heeds a timeout"
+    (survivor,) = tmp_path.glob("mutants/lock-shop.locks-StockLock/*.diff")
+    assert "-        return self._lock.acquire(timeout=timeout)" in survivor.read_text()
+    assert (tmp_path / "shop" / "locks.py").read_text() == LOCK
+
+    again = mutate("--budget", 0.1, "--least", 60)
+    assert again.returncode == 0, again.stderr
+    assert "mutants, noticed" not in again.stderr, "all is known"
+    assert f"{survivor.stem}  shop.locks:7 (StockLock.acquire)" in again.stdout
+    assert "shop.locks, StockLock.forget: line 13" in again.stdout
+
+    Path(tmp_path, "shop", "equivalents.toml").write_text(EQUIVALENT)
+    explained = mutate("--budget", 0.1)
+    assert explained.returncode == 0, explained.stdout
+    assert not list(tmp_path.glob("mutants/lock-shop.locks-StockLock/*.diff"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--patch", "x.diff"], "each mutant is a patch of its own"),
+        (["--ensemble", "docker"], "simulated runs alone"),
+        (["--sample", "0"], "--sample"),
+        (["--least", "101"], "--least"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(mutate, words, said):
+    refused = mutate(*words)
+    assert refused.returncode == 2
+    assert said in refused.stderr
