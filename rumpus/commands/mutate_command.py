@@ -18,7 +18,7 @@ from rumpus.consoles import answers, notices, print_document
 from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.scratch import scratch
 from rumpus.live_line import LiveLine
-from rumpus.mutation.equivalents import Equivalents
+from rumpus.mutation.equivalents import NAME, Equivalents, stub
 from rumpus.mutation.fates import Fate, FateFile, fate_of
 from rumpus.mutation.hunting import Hunt
 from rumpus.mutation.scores import (
@@ -70,7 +70,10 @@ def mutate_command(arguments: argparse.Namespace) -> int:
     mutants = _made(modules)
     equivalents = Equivalents(modules.values())
     for old in equivalents.outdated(mutants):
-        words = f"note: no mutant (any more): {old.module}, {old.function}: `{old.after}`"
+        words = (
+            f"note: {NAME} explains what is no mutant (any more): {old.module}, {old.function}: "
+            f"`{old.after}` in place of `{old.before}`"
+        )
         notices().print(words, soft_wrap=True, markup=False)
     chosen = _drawn(mutants, arguments.sample)
     name = in_file_name("-".join(filter(None, [settings.workload, settings.recipe])))
@@ -209,7 +212,11 @@ def _save_survivors(chosen: Sequence[SourceMutant], file: FateFile, patches: Pat
         place = patches / f"{each.id}.diff"
         if fate is not None and fate.state in SURVIVING:
             place.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(place, each.diff)
+            write_atomically(
+                place,
+                f"{fate.place}: {each.words}\n\nIf it is no mistake, in {NAME}:\n\n"
+                f"{stub(each)}\n{each.diff}",
+            )
         else:
             place.unlink(missing_ok=True)
 

@@ -29,7 +29,7 @@ class Equivalent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     Attributes:
         module: the module.
         function: where in it, as ``Class.method``.
-        before: the words in whose place others stand; white space does not count.
+        before: the words in whose place others stand; white space around words does not count.
         after: these others.
         why: why the recipe keeps all promises with them, too.
     """
@@ -44,8 +44,8 @@ class Equivalent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """Whether it is about this mutant."""
         return (
             (self.module, self.function) == (mutant.module, mutant.function)
-            and self.before.split() == mutant.before.split()
-            and self.after.split() == mutant.after.split()
+            and _plain(self.before) == _plain(mutant.before)
+            and _plain(self.after) == _plain(mutant.after)
         )
 
 
@@ -80,6 +80,23 @@ class Equivalents:
             for each in self._known
             if each.module in self._modules and not any(map(each.is_about, mutants))
         ]
+
+
+def stub(mutant: SourceMutant) -> str:
+    """What would be written of a mutant, were it no mistake: but for the reason."""
+    fields = {
+        "module": mutant.module,
+        "function": mutant.function,
+        "before": mutant.before.strip(" ,"),
+        "after": mutant.after,
+        "why": "",
+    }
+    lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
+    return "\n".join(["[[equivalent]]", *lines, ""])
+
+
+def _plain(words: str) -> list[str]:
+    return words.strip(" ,").split()
 
 
 def _read(path: Path) -> Sequence[Equivalent]:
