@@ -266,6 +266,28 @@ def found_module(module: str, places: Sequence[str]) -> tuple[ModuleSpec | None,
     return None, None
 
 
+def source_of(module: str, places: Sequence[str]) -> Path | None:
+    """The source file of a module; None if there is none. Nothing is imported.
+
+    Args:
+        module: its name, with dots.
+        places: where modules lie that are not installed.
+    """
+    top, *rest = module.split(".")
+    spec, _ = found_module(top, places)
+    if spec is None:
+        return None
+    if not spec.submodule_search_locations:
+        is_source = not rest and spec.origin is not None and spec.origin.endswith(".py")
+        return Path(spec.origin or "") if is_source else None
+    for location in spec.submodule_search_locations:
+        place = Path(location, *rest)
+        for file in (place / "__init__.py", place.with_suffix(".py")):
+            if file.is_file():
+                return file
+    return None
+
+
 def names_here() -> Names:
     """The names that count in the working directory.
 

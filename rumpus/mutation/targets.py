@@ -5,7 +5,6 @@ the module that it adapts. Of a recipe of the user's own, its module and those t
 from the same package. Modules that clients and checks share are left out: they hold no recipe.
 """
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Final
 
 from rumpus.harness.simulated.workers import SHARED
 from rumpus.nights.sources import imported
-from rumpus.project_names import Names, found_module
+from rumpus.project_names import Names, source_of
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.runs.performing import find_recipe, known_workload
 from rumpus.runs.run_settings import RunSettings
@@ -100,17 +99,7 @@ def _has_recipe(name: str) -> bool:
 
 def _target(name: str, names: Names) -> Target | None:
     """The module of a name; None if it is none, or has no source."""
-    top, _, rest = name.partition(".")
-    spec, _ = found_module(top, names.places)
-    if rest and spec is not None:
-        try:
-            spec = importlib.util.find_spec(name)
-        except ModuleNotFoundError:  # a name that a module has, not a module
-            return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+    file = source_of(name, names.places)
+    if file is None:
         return None
-    return Target(
-        name=name,
-        file=Path(spec.origin),
-        is_package=spec.submodule_search_locations is not None,
-    )
+    return Target(name=name, file=file, is_package=file.name == "__init__.py")

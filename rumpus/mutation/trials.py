@@ -23,6 +23,7 @@ from rumpus.mutation.source_text import whole_diff
 from rumpus.mutation.targets import Target, read
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.runs.run_settings import RunSettings
+from rumpus.usage_error import UsageError
 
 PROFILE: Final[ProfileName] = "normal"
 
@@ -175,6 +176,7 @@ class Subject:
         """What a piece shows of the recipe as it is; performed once.
 
         Raises:
+            UsageError: it cannot be run; the message says why.
             EnvironmentRefusal: whoever performs runs has gone.
         """
         with self._lock:
@@ -183,11 +185,17 @@ class Subject:
             future = self._known[piece] = known or Future()
         if mine:
             try:
-                future.set_result(AsItIs(self.perform(piece), self._reached(piece)))
+                future.set_result(AsItIs(self._usual(piece), self._reached(piece)))
             except BaseException as error:
                 future.set_exception(error)
                 raise
         return future.result()
+
+    def _usual(self, piece: Piece) -> Shown:
+        shown = self.perform(piece)
+        if len(shown.failed) == shown.runs:
+            raise UsageError(f"{self.name} as it is cannot be run: {shown.failed[0]}")
+        return shown
 
     def broken(self) -> Counter[str]:
         """The promises that the recipe has broken as it is -> in how many pieces, so far."""

@@ -17,19 +17,20 @@ from typing import Final
 from rumpus.git_calls import apply_change
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated.workers import PRIVATE, SHARED
-from rumpus.project_names import found_module, names_here
+from rumpus.project_names import names_here, source_of
 from rumpus.usage_error import UsageError
 
 _CHANGED: Final = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
 _MOST_BYTES: Final = 1 << 20
 
 
-def patched_modules(file: Path) -> dict[str, str]:
+def patched_modules(file: Path, kazoo: str | None = None) -> dict[str, str]:
     """What a patch makes of modules: name -> source.
 
     Args:
         file: a unified diff. Its paths are those of imports, ``a/shop/locks.py`` for
             ``shop.locks``, in any directory of Python's path.
+        kazoo: the clients' kazoo, if it is not the installed one: that is changed in another way.
 
     Raises:
         UsageError: it cannot be read, changes what clients do not load, or does not fit; the
@@ -45,6 +46,11 @@ def patched_modules(file: Path) -> dict[str, str]:
     paths = sorted(set(_CHANGED.findall(change)))
     if len(change) > _MOST_BYTES or not paths:
         raise UsageError(f"--patch: {file} is no unified diff of modules, of 1 MiB at most")
+    if kazoo is not None and any(path.startswith("kazoo/") for path in paths):
+        raise UsageError(
+            f"--patch: {file} changes the installed kazoo, and clients run with --kazoo {kazoo}: "
+            f"give that change as --kazoo {kazoo}+{file}"
+        )
     found = {path: _source(str(file), path) for path in paths}
     try:
         made = _applied(change, tuple(sorted(found.items())))
@@ -86,13 +92,9 @@ def _source(patch: str, path: str) -> str:
             f"--patch: {patch} changes {module}, which clients and checks of rumpus share: only "
             "what clients load for themselves can be changed, as recipes"
         )
-    spec, _ = found_module(module.partition(".")[0], names_here().places)
-    if spec is not None and spec.origin is not None:
-        top = Path(spec.origin)
-        root = top.parent.parent if spec.submodule_search_locations else top.parent
-        there = root.joinpath(*parts.parts)
-        if there.is_file():
-            return there.read_text("utf-8")
+    file = source_of(module, names_here().places)
+    if file is not None and file.parts[-len(parts.parts) :] == parts.parts:
+        return file.read_text("utf-8")
     raise UsageError(
         f"--patch: {patch} changes {path}, and no directory of Python's path has that file: its "
         "paths must be those of imports, as a/shop/locks.py for shop.locks"

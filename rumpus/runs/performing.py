@@ -119,7 +119,9 @@ class PreparedRun:
         self._usage = parse_usage(settings.usage)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
-        self._patched = {} if settings.patch is None else patched_modules(Path(settings.patch))
+        self._patched = (
+            {} if settings.patch is None else patched_modules(Path(settings.patch), settings.kazoo)
+        )
         usual = {"sim": SIMULATED, "services": OF_CLIENTS}.get(choice.kind, EVERYWHERE)
         if settings.nodes == 1 and self._system != ZOOKEEPER:
             usual = tuple(kind for kind in usual if kind != "partition")

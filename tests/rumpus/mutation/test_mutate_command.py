@@ -75,6 +75,8 @@ def test_what_a_trial_notices_is_told_kept_and_explained(mutate, tmp_path):
         (["--ensemble", "docker"], "simulated runs alone"),
         (["--sample", "0"], "--sample"),
         (["--least", "101"], "--least"),
+        (["--time-limit", "3"], "cannot be run: 7 kinds of fault need at least 7 s"),
+        (["--kazoo", "2.9.0/"], "cannot be run: --kazoo 2.9.0/: it is neither a version"),
     ],
 )
 def test_what_makes_no_sense_is_refused(mutate, words, said):

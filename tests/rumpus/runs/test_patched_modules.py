@@ -66,8 +66,7 @@ def test_clients_load_what_a_patch_makes_of_a_module_and_no_file_changes(rumpus,
 def test_a_recipe_of_the_users_own_is_patched(patch, tmp_path):
     shop = tmp_path / "shop"
     shop.mkdir()
-    (shop / "__init__.py").touch()
-    (shop / "locks.py").write_text(OWN)
+    (shop / "locks.py").write_text(OWN)  # a package needs no __init__.py
     changed = OWN.replace("self.held = self._lock.acquire(timeout=timeout)", "self.held = True")
     change = patch(whole_diff("shop/locks.py", OWN, changed))
     command = [sys.executable, "-m", "rumpus.program", "run", "lock", "--ensemble", "sim"]
@@ -122,3 +121,9 @@ def test_a_case_does_not_bring_a_patch_with_it(rumpus, patch, tmp_path, monkeypa
     assert refused.code == 2
     assert "not imported just because a file names it" in refused.err
     assert "weaker.diff" in refused.err
+
+
+def test_a_kazoo_that_is_not_the_installed_one_is_changed_in_another_way(patch):
+    change = patch("--- a/kazoo/client.py\n+++ b/kazoo/client.py\n")
+    with pytest.raises(UsageError, match=r"--kazoo 2\.9\.0\+.*weaker\.diff"):
+        patched_modules(change, "2.9.0")
