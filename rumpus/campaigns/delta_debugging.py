@@ -6,10 +6,10 @@ through passes of such trials until none helps any more.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -29,6 +29,7 @@ def minimise(
     at_once: int = 1,
     tries: int | None = None,
     over: Callable[[], bool] = lambda: False,
+    key: Callable[[T], Hashable] = lambda each: each,
 ) -> T:
     """The smallest input found that fails.
 
@@ -44,9 +45,10 @@ def minimise(
         tries: how many inputs to try at most. Those after one that fails, which were tried at once
             with it, do not count.
         over: asked before each trial; once true, the smallest input so far is returned.
+        key: equal for equal inputs: one that has been tried and did not fail is passed over.
     """
     smallest = start
-    left = _Left(sys.maxsize if tries is None else tries)
+    left = _Left(sys.maxsize if tries is None else tries, key)
     while not over() and left.tries:
         before = smallest
         for each in passes:
@@ -59,21 +61,27 @@ def minimise(
 
 @dataclass
 class _Left:
-    """How many inputs may still be tried."""
+    """How many inputs may still be tried, and which were tried in vain."""
 
     tries: int
+    key: Callable[[Any], Hashable]
+    vain: set[Hashable] = field(default_factory=set)
+
+    def untried(self, inputs: Iterable[T]) -> Iterator[T]:
+        return (each for each in inputs if self.key(each) not in self.vain)
 
 
 def _first(
     inputs: Iterable[T], fails: Fails[T], at_once: int, left: _Left, over: Callable[[], bool]
 ) -> T | None:
     """The first input that fails; None if there is none, or the time or the tries are over."""
-    untried = iter(inputs)
+    untried = left.untried(inputs)
     while not over() and (batch := list(islice(untried, min(at_once, left.tries)))):
         for each, failed in zip(batch, fails(batch), strict=True):
             left.tries -= 1
             if failed:
                 return each
+            left.vain.add(left.key(each))
     return None
 
 

@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from rumpus.campaigns.case import Case, case_of
 from rumpus.campaigns.delta_debugging import Pass, minimise, numbers_below, parts_removed
 from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
+from rumpus.harness.generators.usage import Usage, parse_usage, usage_words
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.targets import Targets
@@ -27,6 +29,12 @@ SHORTEST_FAULT_S: Final = 0.1
 SHORTEST_LOAD_S: Final = 1.0
 STEP_S: Final = 0.1
 """To what durations and times are rounded."""
+
+LEAST_CUT_S: Final = 0.5
+"""By how much the load is cut after the anomaly, at least: each cut is a try."""
+
+RESTS_S: Final = (1.0, 0.3, 0.1)
+"""How long clients may rest before an operation, so that there are fewer of them."""
 
 LEAST_CLIENTS: Final = 2
 
@@ -101,14 +109,19 @@ class Shrinking:
         if self.reproduced:
             self.task = minimise(
                 self.task,
-                [_possible(self.task, each) for each in _passes(self.task)],
+                [_possible(self.task, self._pass(each)) for each in _passes(self.task)],
                 self._fail,
+                key=_key,
                 at_once=self._jobs,
                 tries=self._tries,
                 over=self._is_over,
             )
             self.outcome, self.seen = self._found[_key(self.task)]
         return case_of(self.outcome, self.seen)
+
+    def _pass(self, each: "TrialPass") -> Pass[TrialTask]:
+        """A pass that looks at the anomaly, as the run to make smaller shows it."""
+        return lambda task: each(task, self._found[_key(task)][1])
 
     def _is_over(self) -> bool:
         self.cut_off = self._clock() >= self._end
@@ -155,26 +168,33 @@ def _entries(task: TrialTask) -> tuple[Entry, ...]:
     return () if task.plan is None else task.plan.entries
 
 
-def _with_clients(task: TrialTask, clients: int, **changes: Any) -> TrialTask:
-    """The task with fewer clients: a fault that names one that is gone hits another instead."""
+def _with_clients(task: TrialTask, clients: int, seen: Seen, **changes: Any) -> TrialTask:
+    """The task with fewer clients: those that the anomaly names stay, before any others.
+
+    They get the first numbers. A fault that names a client that is gone hits another instead.
+    """
     smaller = _with(task, clients=clients, **changes)
-    return smaller if task.plan is None else _planned(smaller, _among(_entries(task), clients))
+    if task.plan is None or clients >= task.settings.clients:
+        return smaller
+    order = dict.fromkeys((*seen.clients, *range(task.settings.clients)))
+    left = {client: number for number, client in enumerate(sorted(list(order)[:clients]))}
+    return _planned(smaller, [_among(entry, left) for entry in _entries(task)])
 
 
-def _among(entries: Sequence[Entry], clients: int) -> list[Entry]:
-    def left(name: str | int) -> str | int:
+def _among(entry: Entry, left: Mapping[int, int]) -> Entry:
+    """A fault of some clients among fewer: ``left`` has the new numbers of those that are left."""
+
+    def renamed(name: str | int) -> str | int:
         number = str(name).removeprefix("c")
-        gone = str(name).startswith("c") and number.isdigit() and int(number) >= clients
-        return f"c{int(number) % clients}" if gone else name
+        if not (str(name).startswith("c") and number.isdigit()):
+            return name
+        return f"c{left.get(int(number), int(number) % len(left))}"
 
-    moved = []
-    for entry in entries:
-        names = entry.targets.names
-        if names is not None:
-            targets = Targets(names=tuple(dict.fromkeys(map(left, names))))
-            entry = msgspec.structs.replace(entry, targets=targets)  # noqa: PLW2901 - the same one
-        moved.append(entry)
-    return moved
+    names = entry.targets.names
+    if names is None:
+        return entry
+    targets = Targets(names=tuple(dict.fromkeys(map(renamed, names))))
+    return msgspec.structs.replace(entry, targets=targets)
 
 
 def _is_possible(task: TrialTask) -> bool:
@@ -192,39 +212,96 @@ def _is_possible(task: TrialTask) -> bool:
     return True
 
 
-def _few_faults(task: TrialTask) -> Iterator[TrialTask]:
-    """No fault, one of them, or two, in short runs of their own.
+def _until_seen(task: TrialTask, seen: Seen) -> Iterator[TrialTask]:
+    """The load ends soon after the anomaly, without the faults that were still to come.
+
+    Until then nothing changes, as the end of the load decides nothing before it.
+    """
+    for moment in seen.span or ():
+        limit = round(max(SHORTEST_LOAD_S, moment + STEP_S), 3)
+        if limit <= task.settings.time_limit - LEAST_CUT_S:
+            before = [entry for entry in _entries(task) if entry.at + STEP_S <= limit]
+            yield _planned(_with(task, time_limit=limit), before)
+
+
+def _near_faults(task: TrialTask, seen: Seen) -> Iterator[TrialTask]:
+    """Only the faults nearest to the anomaly, first few of them and then more.
+
+    In a short run of their own, then at their own times; those only if the load shows the anomaly,
+    as otherwise nobody knows which faults were near, and long runs are dear.
+    """
+    if seen.span is None:
+        return
+    entries = _entries(task)
+    nearest = sorted(entries, key=lambda entry: _distance(entry, seen))
+    sizes = [int(size) for size in numbers_below(len(entries), 1, step=1)]
+    nearer = [[e for e in entries if e in nearest[:size]] for size in sizes]
+    for chosen in nearer:
+        yield _alone(task, chosen, seen, clients=task.settings.clients, seed=task.settings.seed)
+    if seen.span[0] < task.settings.time_limit:
+        for chosen in nearer:
+            yield _planned(task, chosen)
+
+
+def _furthest(entries: Sequence[Entry], seen: Seen) -> float:
+    return max((_distance(entry, seen) for entry in entries), default=0.0)
+
+
+def _distance(entry: Entry, seen: Seen) -> float:
+    """Seconds between a fault and the anomaly; 0 if it was in force then, or that is not known."""
+    if seen.span is None:
+        return 0.0
+    began, ended = seen.span
+    return max(0.0, began - entry.end, entry.at - ended)
+
+
+def _alone(
+    task: TrialTask, chosen: Sequence[Entry], seen: Seen, *, clients: int, seed: int | None
+) -> TrialTask:
+    """A short run with some of the faults: the first one soon, the end soon after the last one."""
+    by = chosen[0].at - FIRST_S if chosen else 0.0
+    moved = [msgspec.structs.replace(e, at=round(e.at - by, 3)) for e in chosen]
+    end = max((entry.end for entry in moved), default=FIRST_S)
+    seconds = min(task.settings.time_limit, round(end + SPARE_S, 3))
+    return _with_clients(_planned(task, moved), clients, seen, seed=seed, time_limit=seconds)
+
+
+def _seeds(task: TrialTask) -> Sequence[int | None]:
+    return list(dict.fromkeys((task.settings.seed, *SEEDS)))
+
+
+def _few_faults(task: TrialTask, seen: Seen) -> Iterator[TrialTask]:
+    """No fault, one of them, or two, in short runs of their own; those near the anomaly first.
+
+    Also all of them, if they are so few and begin late: what came before may not matter.
 
     A plan without one fault makes another run, in which the other faults strike at other moments.
     So it is seldom enough to leave out one after the other; but what made a run fail often does so
     alone, too.
     """
     entries = _entries(task)
-    seeds = dict.fromkeys((task.settings.seed, *SEEDS))
-    crowds = dict.fromkeys(
-        min(clients, task.settings.clients) for clients in (3, 2, task.settings.clients)
-    )
-    for size in range(min(3, len(entries))):
-        for seed, clients in product(seeds, crowds if size else [task.settings.clients]):
-            for chosen in combinations(entries, size):
-                by = chosen[0].at - FIRST_S if chosen else 0.0
-                moved = [msgspec.structs.replace(e, at=round(e.at - by, 3)) for e in chosen]
-                end = max((entry.end for entry in moved), default=FIRST_S)
-                seconds = min(task.settings.time_limit, round(end + SPARE_S, 3))
-                smaller = _with(task, clients=clients, seed=seed, time_limit=seconds)
-                yield _planned(smaller, _among(moved, clients))
+    crowd = task.settings.clients
+    crowds = dict.fromkeys(min(clients, crowd) for clients in (3, 2, crowd))
+    late = bool(entries) and entries[0].at - FIRST_S >= LEAST_CUT_S
+    for size in range(min(2, len(entries) if late else len(entries) - 1) + 1):
+        groups = sorted(combinations(entries, size), key=partial(_furthest, seen=seen))
+        some = 0 < size < len(entries)
+        for seed, clients in product(_seeds(task), crowds if some else [crowd]):
+            for chosen in groups:
+                yield _alone(task, chosen, seen, clients=clients, seed=seed)
 
 
-def _fewer_faults(task: TrialTask) -> Iterator[TrialTask]:
+def _fewer_faults(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
     for entries in parts_removed(_entries(task)):
         yield _planned(task, entries)
 
 
-def _shorter_load(task: TrialTask) -> Iterator[TrialTask]:
-    """The load ends soon after the last fault, or later."""
+def _shorter_load(task: TrialTask, seen: Seen) -> Iterator[TrialTask]:
+    """The load ends soon after the last fault, or later, and not before the anomaly began."""
     ends = [entry.end for entry in _entries(task)]
     starts = [entry.at for entry in _entries(task)]
-    least = max([SHORTEST_LOAD_S, *(at + STEP_S for at in starts)])
+    began = 0.0 if seen.span is None else seen.span[0]
+    least = max([SHORTEST_LOAD_S, began, *(at + STEP_S for at in starts)])
     limit = task.settings.time_limit
     after = round(max([SHORTEST_LOAD_S, *ends]) + SPARE_S, 3)
     if after < limit:
@@ -233,20 +310,26 @@ def _shorter_load(task: TrialTask) -> Iterator[TrialTask]:
         yield _with(task, time_limit=round(seconds, 3))
 
 
-def _fewer_clients(task: TrialTask) -> Iterator[TrialTask]:
-    """Fewer clients, with this seed or, as that changes who does what, another."""
-    for clients in range(LEAST_CLIENTS, task.settings.clients):
-        for seed in dict.fromkeys((task.settings.seed, *SEEDS)):
-            yield _with_clients(task, clients, seed=seed)
+def _fewer_clients(task: TrialTask, seen: Seen) -> Iterator[TrialTask]:
+    """Fewer clients, with this seed or, as that changes who does what, another.
+
+    First as many as the anomaly names.
+    """
+    most = task.settings.clients
+    named = min(most, max(LEAST_CLIENTS, len(seen.clients)))
+    for clients in dict.fromkeys((named, *range(LEAST_CLIENTS, most))):
+        if clients < most:
+            for seed in _seeds(task):
+                yield _with_clients(task, clients, seen, seed=seed)
 
 
-def _fewer_servers(task: TrialTask) -> Iterator[TrialTask]:
+def _fewer_servers(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
     for nodes in (1, 3, 5):
         if nodes < task.settings.nodes and not task.settings.service:
             yield _with(task, nodes=nodes)
 
 
-def _earlier_faults(task: TrialTask) -> Iterator[TrialTask]:
+def _earlier_faults(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
     """All faults begin earlier by the same time; then each with those after it."""
     entries = _entries(task)
     for number, entry in enumerate(entries):
@@ -260,7 +343,7 @@ def _earlier_faults(task: TrialTask) -> Iterator[TrialTask]:
             yield _planned(task, [*entries[:number], *moved])
 
 
-def _shorter_faults(task: TrialTask) -> Iterator[TrialTask]:
+def _shorter_faults(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
     entries = _entries(task)
     for number, entry in enumerate(entries):
         for seconds in numbers_below(entry.duration, SHORTEST_FAULT_S, step=STEP_S):
@@ -268,10 +351,12 @@ def _shorter_faults(task: TrialTask) -> Iterator[TrialTask]:
             yield _planned(task, [*entries[:number], shorter, *entries[number + 1 :]])
 
 
-def _usual_settings(task: TrialTask) -> Iterator[TrialTask]:
+def _usual_settings(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
     """Each setting that makes a run special has its default value, or its simplest one."""
+    rested = [usage_words(Usage(think=rest)) for rest in RESTS_S]
     for option in OPTIONS.values():
-        if option.option.special and option.is_given(task.settings):
+        special = option.option.special and option.is_given(task.settings)
+        if special and not (option.name == "usage" and task.settings.usage in rested):
             yield _with(task, **{option.name: option.default})
     modes = ("none", "blocking", "primitives", "lines")
     mode = task.settings.preemption
@@ -279,7 +364,22 @@ def _usual_settings(task: TrialTask) -> Iterator[TrialTask]:
         yield _with(task, preemption=simpler)
 
 
-PASSES: Final[Sequence[Pass[TrialTask]]] = (
+def _fewer_operations(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
+    """Clients rest before their operations, if nothing else is said of how they use the recipe."""
+    usage = task.settings.usage
+    given = parse_usage(usage).think
+    if usage in ("", usage_words(Usage(think=given))):
+        for rest in RESTS_S:
+            if rest > given:
+                yield _with(task, usage=usage_words(Usage(think=rest)))
+
+
+TrialPass = Callable[[TrialTask, Seen], Iterator[TrialTask]]
+"""Given a failing run and its anomaly, smaller runs in the order in which they are to be tried."""
+
+PASSES: Final[Sequence[TrialPass]] = (
+    _until_seen,
+    _near_faults,
     _few_faults,
     _fewer_faults,
     _shorter_load,
@@ -288,11 +388,15 @@ PASSES: Final[Sequence[Pass[TrialTask]]] = (
     _shorter_faults,
     _usual_settings,
     _fewer_servers,
+    _fewer_operations,
 )
 """Passes with the largest effect on what a run costs come first."""
 
+FAULTS_FIRST: Final[Sequence[TrialPass]] = (_until_seen, _fewer_faults)
+"""What comes first in short runs."""
 
-def _passes(task: TrialTask) -> Sequence[Pass[TrialTask]]:
+
+def _passes(task: TrialTask) -> Sequence[TrialPass]:
     """The passes for a run: short ones leave out faults first.
 
     In a short run few things are drawn at random, so that it is often much the same run without
@@ -300,7 +404,7 @@ def _passes(task: TrialTask) -> Sequence[Pass[TrialTask]]:
     """
     if task.settings.time_limit > max(SHORT_LOADS):
         return PASSES
-    return sorted(PASSES, key=lambda each: each is not _fewer_faults)
+    return sorted(PASSES, key=lambda each: each not in FAULTS_FIRST)
 
 
 def _possible(start: TrialTask, each: Pass[TrialTask]) -> Pass[TrialTask]:

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from rumpus.checker.history import History, load_began
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome
 from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.results.figures import figures
@@ -78,12 +79,17 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         promised: whether the recipe promises that this never happens.
         story: what led to it, line by line.
         traits: the signs of the cause of a broken promise; else None.
+        span: when the first call began that shows it, and when it had happened, in seconds since
+            the load began; None if that is not known.
+        clients: the numbers of the clients that it names.
     """
 
     fingerprint: Fingerprint
     promised: bool
     story: tuple[str, ...]
     traits: Traits | None = None
+    span: tuple[float, float] | None = None
+    clients: tuple[int, ...] = ()
 
 
 class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,9 +235,23 @@ def _seen(judgement: Judgement) -> Sequence[Seen]:
             promised=promised,
             story=tuple(story_of(judgement.timeline, anomaly)),
             traits=traits.get((promised, print_)),
+            span=_span(history, anomaly, judgement.record.time_limit),
+            clients=tuple(anomaly.clients),
         )
         for (promised, print_), anomaly in found.items()
     ]
+
+
+def _span(history: History, anomaly: Anomaly, time_limit: float) -> tuple[float, float] | None:
+    """From the first call that shows an anomaly to its end; see ``Seen.span``."""
+    began = load_began(history, time_limit)
+    if began is None or not anomaly.start:
+        return None
+    cited = set(anomaly.ops)
+    times = [op.time for op in history if op.index in cited]
+    first = min([anomaly.start, *times])
+    ended = max(anomaly.start, anomaly.end)
+    return round(max(0.0, (first - began) / 1e9), 3), round(max(0.0, (ended - began) / 1e9), 3)
 
 
 def _settled(settings: RunSettings, record: RunRecord) -> RunSettings:

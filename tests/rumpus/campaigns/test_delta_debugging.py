@@ -57,3 +57,28 @@ def test_nothing_is_tried_once_the_time_is_over():
 
 def test_the_first_of_those_tried_at_once_is_taken():
     assert minimise(9, [lambda n: [n - 3, n - 1]], lambda i: [n >= 5 for n in i], at_once=2) == 5
+
+
+def test_what_was_tried_in_vain_is_not_tried_again_and_uses_up_no_tries():
+    tried = []
+
+    def fails(inputs):
+        tried.extend(inputs)
+        return [each in (8, 7) for each in inputs]
+
+    def below(number):
+        return [3, 5, number - 1]
+
+    assert minimise(9, [below], fails, tries=5) == 7
+    assert tried == [3, 5, 8, 7, 6]
+
+
+def test_equal_inputs_are_those_with_one_key():
+    tried = []
+
+    def fails(inputs):
+        tried.extend(inputs)
+        return [False for _ in inputs]
+
+    minimise([9], [lambda _: [[3], [3], [4]]], fails, key=tuple)
+    assert tried == [[3], [4]]
