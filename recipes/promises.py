@@ -32,7 +32,7 @@ LEADERSHIP = frozenset({"stuck-waiter", "leaderless", "orphan-node"})
 
 
 LONGEST_DELAY_S = 1_000_000.0
-"""Upper bound for ``Promises.lock_delay``, in seconds."""
+"""Upper bound for ``Promises.lock_delay`` and ``time_boundary``, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ class Promises:
         reentrant: whether a holder may acquire again: ``refused-reentry`` is prevented.
         fenced: whether this recipe always has the protected resource check tokens.
         lock_delay: seconds after a holder's failure during which nobody is granted the lock.
+        time_boundary: seconds for which the members of a group have not changed, as far as a member
+            knows, when its share is complete.
         notes: in words, what is not promised and why.
     """
 
@@ -75,6 +77,7 @@ class Promises:
     reentrant: bool = False
     fenced: bool = False
     lock_delay: float = 0.0
+    time_boundary: float = 0.0
     notes: str = ""
 
     def __post_init__(self) -> None:
@@ -87,6 +90,10 @@ class Promises:
             raise ValueError(f"wakeups is {self.wakeups}, and cannot be below 0")
         if not 0 <= self.lock_delay <= LONGEST_DELAY_S:
             raise ValueError(f"lock_delay is {self.lock_delay}, not from 0 to {LONGEST_DELAY_S}")
+        if not 0 <= self.time_boundary <= LONGEST_DELAY_S:
+            raise ValueError(
+                f"time_boundary is {self.time_boundary}, not from 0 to {LONGEST_DELAY_S}"
+            )
 
     def and_more(
         self,

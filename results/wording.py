@@ -103,6 +103,7 @@ def incompleteness(history: History) -> str | None:
 def promised(promises: Promises) -> list[str]:
     """What a recipe promises besides the kinds of anomaly that never happen, in sentences."""
     wakeups, delay = promises.wakeups, promises.lock_delay
+    boundary = promises.time_boundary
     said = {
         "Each grant has a token, and a later grant a higher one.": promises.tokens,
         "The resource checks the tokens.": promises.fenced,
@@ -111,6 +112,9 @@ def promised(promises: Promises) -> list[str]:
             wakeups is not None
         ),
         f"After a holder's failure nobody is granted it for {delay:g} s.": delay > 0,
+        f"A share is complete only when the members were the same for {boundary:g} s.": (
+            boundary > 0
+        ),
     }
     return [sentence for sentence, holds in said.items() if holds]
 

@@ -233,7 +233,7 @@ class PartitionerWorkload(Workload):
 
     def judged_by(self) -> Sequence[Check]:
         """Whether every part has one owner, and the checks of timeouts and shares."""
-        from rumpus.checker.exclusion import partitions  # noqa: PLC0415 - heavy
+        from rumpus.checker.exclusion import partitions, stability  # noqa: PLC0415 - heavy
 
         return [
             partial(partitions.check_shares, parts=PARTS),
@@ -243,6 +243,7 @@ class PartitionerWorkload(Workload):
             check_liveness,
             partial(partitions.check_ownership, parts=PARTS),
             partial(partitions.check_sizes, parts=PARTS),
+            stability.check_stability,
         ]
 
     needs = (accepted_actions,)

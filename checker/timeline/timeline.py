@@ -106,6 +106,10 @@ class Held(Protocol):
     def lock_delay(self) -> float:
         """Seconds after a holder's failure in which nobody is granted it."""
 
+    @property
+    def time_boundary(self) -> float:
+        """Seconds for which members have not changed when one of them completes a share."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:

@@ -62,6 +62,12 @@ PARTITIONERS: Final[Mapping[str, CatalogueEntry[Any]]] = {
     "rests-after-timeout": mutant(
         faulty_partitioners.RestsAfterTimeoutPartitioner, RESTS_AFTER_TIMEOUT, {"overdue-call"}
     ),
+    "hasty": mutant(
+        faulty_partitioners.HastyKazooPartitioner,
+        "kazoo's partitioner with a time boundary of 0: it shares out the set anew at each change, "
+        "and not only when the members are stable",
+        {"hasty-share"},
+    ),
     "stays-listed": mutant(
         faulty_partitioners.StaysListedPartitioner,
         "releases its parts when it leaves, but stays on the list of members: nobody takes the "

@@ -7,6 +7,7 @@ from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.faulty_calls import REST_S
 from rumpus.recipes.mistake import given, made
+from rumpus.recipes.partitioner.kazoo_partitioner import KazooPartitioner
 from rumpus.recipes.partitioner.member_partitioner import Part, Partitioner
 from rumpus.recipes.requests.deadline import Deadline
 
@@ -83,3 +84,13 @@ class StaysListedPartitioner(Partitioner):
     def _deregister(self, timeout: float | None) -> None:
         """Nothing: the mistake."""
         made(self._member)
+
+
+class HastyKazooPartitioner(KazooPartitioner):
+    _boundary = 0.0
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        acquired = super().acquire(timeout)
+        if acquired:
+            made(*(part.node for part in self.parts.values()))
+        return acquired

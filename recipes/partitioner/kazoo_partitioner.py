@@ -32,13 +32,17 @@ class KazooPartitioner:
 
     promises: ClassVar[Promises] = Promises(
         prevents=SHARES
-        | {"unaware-holder", "overdue-call", "stuck-waiter", "deadlock", "orphan-node"},
+        | {"unaware-holder", "overdue-call", "stuck-waiter", "deadlock", "orphan-node"}
+        | {"hasty-share"},
+        time_boundary=BOUNDARY,
         notes=(
-            "As documented: each item is owned by a single member, and the set is divided again "
-            "when members join or leave. A failed partitioner is replaced by a new one, as "
-            "documented."
+            "As documented: each item is owned by a single member, the set is divided again when "
+            "members join or leave, and not before they are stable. A failed partitioner is "
+            "replaced by a new one, as documented."
         ),
     )
+
+    _boundary = BOUNDARY
 
     def __init__(
         self, client: KazooClient, path: str, parts: Sequence[str], *, name: str = ""
@@ -68,7 +72,7 @@ class KazooPartitioner:
             if self._partitioner is None or self._partitioner.failed:
                 self._forget()
                 self._partitioner = self._client.SetPartitioner(
-                    self._path, set=self._set, identifier=self._name, time_boundary=BOUNDARY
+                    self._path, set=self._set, identifier=self._name, time_boundary=self._boundary
                 )
             elif self._partitioner.release:
                 self._partitioner.release_set()

@@ -212,6 +212,7 @@ def _held_to(
         tokens=promises.tokens and ours.tokens,
         fenced=promises.fenced and ours.fenced,
         lock_delay=min(promises.lock_delay, ours.lock_delay),
+        time_boundary=min(promises.time_boundary, ours.time_boundary),
     )
     return both, [CheckResult(name="promises", unknown=[what])]
 

@@ -9,7 +9,9 @@ from rumpus.recipes.promises import Promises
 _FIELDS = {field.name for field in fields(Timeline)}
 
 
-def laid_out(history, *, parts=(), prevents=None, wakeups=None, lock_delay=0.0, **given):
+def laid_out(
+    history, *, parts=(), prevents=None, wakeups=None, lock_delay=0.0, time_boundary=0.0, **given
+):
     """A timeline.
 
     Args:
@@ -18,6 +20,7 @@ def laid_out(history, *, parts=(), prevents=None, wakeups=None, lock_delay=0.0, 
         prevents: what the recipe promises to prevent; everything if nothing is said.
         wakeups: how many waiters one release may wake.
         lock_delay: the promised one, in seconds.
+        time_boundary: likewise.
         given: fields of ``Timeline``, and parts of it that are not worked out.
     """
     promises = Promises(
@@ -26,6 +29,7 @@ def laid_out(history, *, parts=(), prevents=None, wakeups=None, lock_delay=0.0, 
         tokens=True,
         fenced=True,
         lock_delay=lock_delay,
+        time_boundary=time_boundary,
     )
     known = {name: value for name, value in given.items() if name in _FIELDS}
     rest = {name: value for name, value in given.items() if name not in _FIELDS}

@@ -16,6 +16,7 @@ from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.partitions import check_ownership, check_sizes, members_at_once
 from rumpus.checker.exclusion.sequencers import check_sequencers
+from rumpus.checker.exclusion.stability import check_stability
 from rumpus.checker.families.commitments import (
     Decided,
     Standing,
@@ -277,6 +278,23 @@ def dealt(*parts):
     return check_sizes(laid_out(ended(recorded).history(), parts=parts), parts=["p", "q"])
 
 
+def shared_out(*, completed):
+    """A share that a member completes, who has joined at 100 ms."""
+    recorded = Recorded(1).add(5, 0, "invoke", "acquire")
+    recorded.add(completed, 0, "ok", "acquire", {"session": "0x1", "parts": {}})
+    joined = ZnodeLife("/g/members/m", 1, 100, "0x1", "0x1", None)
+    return check_stability(
+        laid_out(
+            ended(recorded).history(),
+            time_boundary=0.3,
+            truth=Truth(joined),
+            clock=CLOCK,
+            line=Place("sequential", "/g/locks"),
+            path="/g",
+        )
+    )
+
+
 def jobs(*, effects=None, told=("j",), untold=(), makers=None, known=True):
     recorded = Recorded(2)
     op(recorded, 0, 0, "submit", {"key": "j"})
@@ -358,6 +376,7 @@ CASES = {
         lambda: gathered(["a"], ["a"]),
     ),
     "shared-partition": (lambda: owned(["p", "q"], ["p"]), lambda: owned(["q"], ["p"])),
+    "hasty-share": (lambda: shared_out(completed=350), lambda: shared_out(completed=450)),
     "partial-share": (dealt, lambda: dealt("q")),
     "unowned-partition": (lambda: owned(["p"], []), lambda: owned(["p"], ["q"])),
     "lost-job": (lambda: jobs(effects={}, told=()), jobs),

@@ -189,6 +189,7 @@ def test_true_times_that_are_none_are_refused(rumpus, run, content):
         ("clock_anchors", [{"monotonic": 10**30, "wall": 1}]),
         ("promises", {"prevents": [], "wakeups": -1}),
         ("promises", {"prevents": [], "lock_delay": 1e308}),
+        ("promises", {"prevents": [], "time_boundary": -1.0}),
         ("argv", [1]),
         ("notes", "x" * (9 << 20)),
     ],

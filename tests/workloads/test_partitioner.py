@@ -11,11 +11,14 @@ from rumpus.checker.exclusion.partitions import (
     check_sizes,
     members_at_once,
 )
+from rumpus.checker.exclusion.stability import check_stability
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.timeline.holds import Words
 from rumpus.checker.timeline.ownership import ServerView, SessionEnd
 from rumpus.checker.timeline.timeline import Place
+from rumpus.checker.wire.records import Event
 from rumpus.harness.clients.messages import Acted
 from rumpus.harness.generators.generator import SECOND
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
@@ -204,6 +207,92 @@ def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
     timeline = laid_out(two_members(own, ["a", "b"]), parts=[(members_at_once, counted)])
     result = check_sizes(timeline, parts=PARTS)
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
+
+
+LOCK = "/p/locks/a/n-1"
+
+
+def stability(*, joined, completed, locked=None, told=(), boundary=0.3, **given):
+    """c0, a member since ``joined``, completes a share with part a; all in ms."""
+    parts = {} if locked is None else {"a": {"node": LOCK, "token": 1, "session": "0x1"}}
+    history = (
+        Recorded(clients=2)
+        .add(5, 0, "invoke", "acquire")
+        .add(completed, 0, "ok", "acquire", {"session": "0x1", "parts": parts})
+        .end(9_000)
+        .history()
+    )
+    lives = [member("members/m", joined), member("members", 1, owner=None)]
+    if locked is not None:
+        lives.append((LOCK, locked, None, "0x1"))
+    known = {"truth": Logs(*lives), "line": Place("sequential", "/p/locks"), **given}
+    return check_stability(
+        laid_out(
+            history,
+            time_boundary=boundary,
+            words=Words(thing="share"),
+            clock=CLOCK,
+            path="/p",
+            wire=[
+                Event(client=client, connection=1, sent=at * MS, what=what, path=path)
+                for client, at, what, path in told
+            ],
+            **known,
+        )
+    )
+
+
+TOLD = (0, 600, "child", "/p/members")
+
+
+@pytest.mark.parametrize(
+    ("what", "hasty"),
+    [
+        ({"joined": 100, "completed": 350}, True),
+        ({"joined": 100, "completed": 410}, False),
+        ({"joined": 10, "locked": 650, "completed": 800, "told": [TOLD]}, True),
+        ({"joined": 10, "locked": 905, "completed": 920, "told": [TOLD]}, False),
+        # The event may have come when the share was complete: the lock was there already.
+        ({"joined": 10, "locked": 590, "completed": 800, "told": [TOLD]}, False),
+        ({"joined": 10, "locked": 650, "completed": 800, "told": [(1, *TOLD[1:])]}, False),
+        (
+            {
+                "joined": 10,
+                "locked": 650,
+                "completed": 800,
+                "told": [(0, 600, "child", "/p/locks/a"), (0, 610, "deleted", "/p/members")],
+            },
+            False,
+        ),
+    ],
+)
+def test_a_share_waits_until_members_were_the_same_for_long_enough(what, hasty):
+    anomalies = stability(**what).anomalies
+    assert [anomaly.kind for anomaly in anomalies] == ["hasty-share"] * hasty
+
+
+def test_what_was_in_the_way_of_a_member_may_have_kept_an_event_from_it():
+    late = {"joined": 10, "locked": 650, "completed": 800, "told": [TOLD]}
+    assert not stability(**late, disturbances={0: [(590 * MS, 620 * MS)]}).anomalies
+    assert stability(**late, disturbances={0: [(90 * MS, 120 * MS)]}).anomalies
+
+
+def test_without_a_boundary_a_line_or_whole_logs_nothing_is_said_of_stability():
+    early = {"joined": 100, "completed": 150}
+    assert stability(**early, boundary=0.0) is None
+    for given in ({"line": Place("unknown", "/p")}, {"truth": Logs(reasons=["no log of n2"])}):
+        result = stability(**early, **given)
+        assert not result.anomalies
+        assert result.unjudged
+    result = stability(**early, truth=None)
+    assert (result.anomalies, result.unjudged) == ([], [])
+
+
+@pytest.mark.parametrize(("recipe", "hasty"), [("hasty", True), ("kazoo", False)])
+def test_kazoos_waits_for_stable_members_unless_its_boundary_is_left_out(simulate, recipe, hasty):
+    _, _, verdict = simulate(4, workload="partitioner", recipe=recipe, seconds=8.0)
+    kinds = {anomaly.kind for each in verdict.checks for anomaly in each.anomalies}
+    assert ("hasty-share" in kinds) == hasty
 
 
 def test_ours_keeps_its_promises_under_all_faults(simulate):

@@ -161,6 +161,16 @@ class OwnPartitioner(OwnLock):
         notes = super().derived(factory, promises)
         if takes(factory, "time_boundary"):
             notes.append(f"It is given a `time_boundary` of {TIME_BOUNDARY_S} s.")
+            if not promises.time_boundary:
+                notes.append(
+                    "Whether shares wait for that is not judged, as it promises no "
+                    "`time_boundary` (no hasty-share)."
+                )
+            elif not has(factory, "line"):
+                notes.append(
+                    "Whether shares wait for that is not judged: nobody says which znodes are "
+                    "members and which are locks (no `line`)."
+                )
         if not has(factory, "line"):
             notes.append("Nor is it judged whether shares are complete (no partial-share).")
         if not has(factory, "changed", "wait_for_acquire"):

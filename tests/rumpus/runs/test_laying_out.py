@@ -18,6 +18,7 @@ from tests.checker.recorded import Recorded
         ({"wakeups": None}, {"wakeups": None}),
         ({"wakeups": 3}, {"wakeups": 3}),
         ({"lock_delay": 2.0}, {"lock_delay": 0.0}),
+        ({"time_boundary": 2.0}, {"time_boundary": 0.0}),
         ({"tokens": False}, {"tokens": False}),
         ({"fenced": True}, {"fenced": False}),
     ],

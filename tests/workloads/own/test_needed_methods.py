@@ -8,7 +8,7 @@ import pytest
 from kazoo.recipe import lock, partitioner
 
 from rumpus.recipes.jobs.job_queue import Jobs
-from rumpus.recipes.promises import Line
+from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.view.follower_view import DataView
 from rumpus.recipes.znodes.register import LocalRegister
 from rumpus.workloads.own.references import NotFound
@@ -66,6 +66,25 @@ def test_names_of_promises_are_added_and_told():
     assert "unfair-grant" in promises.prevents
     assert promises.notes.startswith("It promises fifo. Judged: deadlock, ")
     assert "It has no `held`" in promises.notes
+
+
+def test_a_time_boundary_that_is_not_judged_is_told():
+    notes = adapted("partitioner", partitioner.SetPartitioner).promises.notes
+    assert "It is given a `time_boundary` of 0.3 s. Whether shares wait for that is not" in notes
+
+    class Promising(partitioner.SetPartitioner):
+        promises = Promises(prevents=frozenset({"hasty-share"}), time_boundary=0.3)
+
+    promises = adapted("partitioner", Promising).promises
+    assert "(no `line`)" in promises.notes
+
+    class Judged(Promising):
+        line = staticmethod(lambda path: Line("sequential", f"{path}/locks"))
+
+    promises = adapted("partitioner", Judged).promises
+    assert promises.time_boundary == 0.3
+    assert "hasty-share" in promises.prevents
+    assert "is not judged" not in promises.notes
 
 
 def test_a_function_gets_what_it_names_and_nothing_else():
