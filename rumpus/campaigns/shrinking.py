@@ -297,12 +297,17 @@ def _fewer_faults(task: TrialTask, _: Seen) -> Iterator[TrialTask]:
 
 
 def _shorter_load(task: TrialTask, seen: Seen) -> Iterator[TrialTask]:
-    """The load ends soon after the last fault, or later, and not before the anomaly began."""
+    """The load ends soon after the last fault, or later.
+
+    If the load showed the anomaly, it does not end before that began. What only shows when the load
+    is over, such as a call that waits for good, may as well have begun in a shorter one.
+    """
     ends = [entry.end for entry in _entries(task)]
     starts = [entry.at for entry in _entries(task)]
-    began = 0.0 if seen.span is None else seen.span[0]
-    least = max([SHORTEST_LOAD_S, began, *(at + STEP_S for at in starts)])
     limit = task.settings.time_limit
+    began, ended = seen.span or (0.0, limit)
+    needed = began if ended < limit else 0.0
+    least = max([SHORTEST_LOAD_S, needed, *(at + STEP_S for at in starts)])
     after = round(max([SHORTEST_LOAD_S, *ends]) + SPARE_S, 3)
     if after < limit:
         yield _with(task, time_limit=after)

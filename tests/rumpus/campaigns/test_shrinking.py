@@ -128,6 +128,15 @@ def test_what_does_not_matter_goes(failed, inline):
     assert again.find(case.expects, promised=True)
 
 
+def test_a_run_tells_when_its_anomalies_were_and_whose(failed):
+    task, outcome = failed
+    seen = deadlock_of(outcome)
+    began, ended = seen.span
+    assert task.settings.time_limit < began < ended, "the final phase shows it"
+    assert set(seen.clients) <= set(range(task.settings.clients))
+    assert seen.clients
+
+
 def test_without_time_the_case_is_the_run_itself(failed, inline):
     _, outcome = failed
     ticks = count()
@@ -166,6 +175,24 @@ def test_the_load_is_first_cut_where_the_anomaly_was_seen(long_task):
     late = seen_at(19.7, 31.0)
     assert not tried(long_task, [shrinking._until_seen], late)
     assert not tried(long_task, [shrinking._until_seen])
+
+
+def test_the_load_is_not_cut_before_the_anomaly_began_if_the_load_showed_it(long_task):
+    def shortest(seen):
+        first = replace(
+            long_task,
+            plan=msgspec.structs.replace(long_task.plan, entries=long_task.plan.entries[:1]),
+        )
+        return min(
+            each.settings.time_limit for each in tried(first, [shrinking._shorter_load], seen)
+        )
+
+    assert shortest(seen_at(9.0, 12.0)) == 3.0, "soon after the fault is tried all the same"
+    lengths = [each.settings.time_limit for each in tried(long_task, [shrinking._shorter_load])]
+    assert min(lengths) == 15.1
+    assert shortest(seen_at(9.0, 31.0)) == 1.1
+    assert shortest(seen_at(20.0, 31.0)) == 1.1
+    assert shortest(NOWHEN) == 1.1
 
 
 def test_faults_far_from_the_anomaly_are_left_out_first(long_task):
