@@ -11,7 +11,7 @@ from typing import Final
 
 from rumpus.mutation.fates import Fate, fate_of
 from rumpus.mutation.source_mutants import SourceMutant
-from rumpus.mutation.trials import LONG, ROUND, Piece, Shown, Subject, pieces
+from rumpus.mutation.trials import LEAST_LIMIT_S, LONG, LONGER, ROUND, Piece, Shown, Subject, pieces
 
 ROUNDS: Final = 12
 """After so many rounds a hunt ends, whatever its budget."""
@@ -113,7 +113,8 @@ class Hunt:
             if (trace.mutant.module, trace.mutant.statement) not in usual.lines:
                 continue
             trace.reached = True
-            shown = subject.perform(piece, trace.patch)
+            limit = max(LEAST_LIMIT_S, LONGER * usual.shown.cpu_seconds)
+            shown = subject.perform(piece, trace.patch, limit)
             if trace.take(shown, usual.shown, subject):
                 with self._lock:
                     self._luck[trace.mutant.module, subject.name, piece.kind] += 1

@@ -6,7 +6,10 @@ noticed, too, but it says no more than that something is wrong.
 """
 
 import contextlib
+import math
+import resource
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -15,8 +18,13 @@ from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rumpus.campaigns.pieces import Performed, RunKind, submit_task, task_of
-from rumpus.exit_codes import ENVIRONMENT, UNDECIDED
+from rumpus.campaigns.corners import CornersTask, perform_corners
+from rumpus.campaigns.pieces import RunKind, Task, task_of
+from rumpus.campaigns.run_process import ProcessEndedError, Surroundings, surroundings
+from rumpus.campaigns.short_runs import ShortRunsTask
+from rumpus.campaigns.short_runs import perform as perform_short_runs
+from rumpus.campaigns.tasks import Attempt, Underway, attempt, call_apart
+from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED
 from rumpus.mutation.marks import noted
 from rumpus.mutation.source_mutants import path_of, with_marks
 from rumpus.mutation.source_text import whole_diff
@@ -29,6 +37,14 @@ PROFILE: Final[ProfileName] = "normal"
 
 LONG: Final = frozenset[RunKind]({"usual", "swarm"})
 """Kinds of runs in which enough has to happen for a verdict."""
+
+LONGEST_S: Final = 300.0
+"""Seconds of processor time after which a piece of the recipe as it is is given up."""
+
+LONGER: Final = 10.0
+LEAST_LIMIT_S: Final = 30.0
+"""A mutant's piece is given up after so many times the processor time of the recipe as it is, but
+not before these seconds: a mistake may make a run endless."""
 
 ROUND: Final = 4
 """Pieces of a round, one of each kind."""
@@ -96,7 +112,7 @@ class AsItIs:
     lines: frozenset[tuple[str, int]]
 
 
-def shown_of(performed: Sequence[Performed]) -> Shown:
+def shown_of(attempts: Sequence[Attempt]) -> Shown:
     """What runs have shown.
 
     Raises:
@@ -106,12 +122,12 @@ def shown_of(performed: Sequence[Performed]) -> Shown:
     valid, failed = set[int](), list[str]()
     digests: list[str | None] = []
     cpu_seconds = 0.0
-    for number, each in enumerate(performed):
-        outcome = each.attempt.outcome
+    for number, each in enumerate(attempts):
+        outcome = each.outcome
         if outcome is None:
-            if each.attempt.exit_code in (ENVIRONMENT, UNDECIDED):
-                each.attempt.raise_error()
-            failed.append(each.attempt.death or each.attempt.error)
+            if each.exit_code in (ENVIRONMENT, UNDECIDED):
+                each.raise_error()
+            failed.append(each.death or each.error)
             digests.append(None)
             continue
         digests.append(outcome.digest)
@@ -129,9 +145,53 @@ def shown_of(performed: Sequence[Performed]) -> Shown:
         frozenset(valid),
         tuple(failed),
         tuple(digests),
-        len(performed),
+        len(attempts),
         cpu_seconds,
     )
+
+
+def perform_limited(task: Task, limit: float) -> list[Attempt]:
+    """Perform a piece in this process, which ends if that takes too much processor time.
+
+    Args:
+        task: the piece.
+        limit: seconds of processor time; a run that is forked has as many of its own.
+    """
+    usual = resource.getrlimit(resource.RLIMIT_CPU)
+    end = math.ceil(time.process_time() + limit)
+    hard = usual[1]
+    if hard != resource.RLIM_INFINITY:
+        end = min(end, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (end, hard))
+    try:
+        return _performed(task)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, usual)
+
+
+def _performed(task: Task) -> list[Attempt]:
+    if isinstance(task, ShortRunsTask):
+        return [each.attempt for each in perform_short_runs(task)]
+    if isinstance(task, CornersTask):
+        return [each.attempt for each in perform_corners(task)]
+    return [attempt(task)]
+
+
+def perform_apart(task: Task, limit: float, where: Surroundings) -> list[Attempt]:
+    """Perform a piece in this thread's process.
+
+    Args:
+        task: the piece.
+        limit: seconds of processor time.
+        where: where modules and files are found.
+    """
+    try:
+        return call_apart(where, perform_limited, task, limit)
+    except ProcessEndedError as error:
+        why = f"it takes more than {limit:.0f} s of processor time"
+        if error.how != "SIGXCPU":
+            why = f"it ends its process: {error.how}"
+        return [Attempt(error=why, exit_code=DEFECT)]
 
 
 class Subject:
@@ -158,8 +218,13 @@ class Subject:
         """The recipe's."""
         return str(self.settings.recipe)
 
-    def perform(self, piece: Piece, patch: Path | None = None) -> Shown:
+    def perform(self, piece: Piece, patch: Path | None = None, limit: float = LONGEST_S) -> Shown:
         """Perform a piece.
+
+        Args:
+            piece: which one.
+            patch: a mutant's, or one that marks what is reached.
+            limit: seconds of processor time after which it is given up.
 
         Raises:
             EnvironmentRefusal: whoever performs runs has gone.
@@ -170,7 +235,9 @@ class Subject:
             patch=None if patch is None else str(patch),
         )
         task = task_of(piece.kind, settings, PROFILE, number=piece.number)
-        return shown_of(submit_task(self._executor, task).result())
+        return shown_of(
+            Underway(self._executor, perform_apart, task, limit, surroundings()).result()
+        )
 
     def as_it_is(self, piece: Piece) -> AsItIs:
         """What a piece shows of the recipe as it is; performed once.

@@ -8,7 +8,7 @@ from rumpus.mutation.fates import Fate
 from rumpus.mutation.hunting import Hunt
 from rumpus.mutation.source_mutants import SourceMutant, mutants_of
 from rumpus.mutation.targets import Target
-from rumpus.mutation.trials import AsItIs, Piece, Shown, pieces
+from rumpus.mutation.trials import LEAST_LIMIT_S, AsItIs, Piece, Shown, pieces
 
 TEXT = "def acquire(self):\n    self.enter()\n    self.wait()\n    return True\n"
 
@@ -43,8 +43,9 @@ class FakeSubject:
     )
     performed: list[Piece] = field(default_factory=list)
 
-    def perform(self, piece: Piece, patch: Path | None = None) -> Shown:
+    def perform(self, piece: Piece, patch: Path | None = None, limit: float = 0.0) -> Shown:
         assert patch is not None
+        assert limit == LEAST_LIMIT_S
         assert patch.read_text().startswith("--- a/shop/locks.py")
         self.performed.append(piece)
         return self.mutated.get(piece.kind, shown(digest="another"))
