@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rumpus.checker.deciders.assumed_ends import without_assumed_ends
 from rumpus.checker.deciders.decide import ModelEntry, count_answered, decide
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import OperationTable, check_names
@@ -138,12 +139,16 @@ def decided(
 ) -> Decision:
     """Decide a history; one without any answer that counts decides nothing.
 
+    Nor does one that is valid only if sessions ended of whose end nothing is known.
+
     Raises:
         WrongOperations: the model does not know an operation or value.
         UsageError: it is a model of another repository, and fails.
     """
     try:
-        decision = decide(entry, table, initial, Budget(seconds=seconds))
+        budget = Budget(seconds=seconds)
+        decision = decide(entry, table, initial, budget)
+        decision = without_assumed_ends(entry, table, initial, budget, decision)
     except ModelFailed as error:
         raise UsageError(f"--model: {error}; -v shows where") from error
     if decision.valid is True and not count_answered(entry, table):

@@ -62,6 +62,7 @@ class ModelEntry:
         sequential: whether it takes the operations of each process in their order by itself. For
             the others their order is made visible in the times (`program_order`).
         values: whether its arguments and results are any values, also null.
+        expires: whether what an operation gained ends with the session that its answer names.
     """
 
     name: str
@@ -73,6 +74,7 @@ class ModelEntry:
     runs: str = ""
     sequential: bool = False
     values: bool = False
+    expires: bool = False
 
 
 def decide(

@@ -10,7 +10,7 @@ does is in order even so: `checker.deciders.program_order` makes that visible in
 operation of unknown outcome returns at `NEVER`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,6 +82,8 @@ class OperationTable:
             table of some rows (`take`) keeps that of the whole history.
         ticks: ascending times; each is a nanosecond that was put in
             (`checker.deciders.program_order`) and is no part of the clock.
+        ended: sessions that ended at some time, by what the history's records say besides the
+            operations (`checker.deciders.ended_sessions`).
     """
 
     functions: tuple[str, ...]
@@ -98,6 +100,7 @@ class OperationTable:
     completion: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     start: int = MISSING
     ticks: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    ended: frozenset[Hashable] = frozenset()
 
     def __post_init__(self) -> None:
         size = len(self.f)
@@ -130,6 +133,7 @@ class OperationTable:
             completion=self.completion[rows],
             start=self.start,
             ticks=self.ticks,
+            ended=self.ended,
         )
 
     def only(self, *names: str) -> "OperationTable":

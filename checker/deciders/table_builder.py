@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rumpus.checker.deciders.ended_sessions import EndedSessions
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     FIELDS,
@@ -67,15 +68,18 @@ class TableBuilder:
         self._types: list[NDArray[np.int8]] = []
         self._fs: list[NDArray[np.int16]] = []
         self._errors: list[NDArray[np.bool_]] = []
+        self._ended = EndedSessions()
 
     def add(self, records: Sequence[Op]) -> None:
-        """Add the next records; those of the nemesis are skipped.
+        """Add the next records; of those that are no client's only the ends of sessions count.
 
         Raises:
             WrongOperations: there are too many functions, or a time, a process number or a value
                 of a record is out of range; the message names it.
         """
         ops = [op for op in records if type(op.process) is int]
+        if len(ops) < len(records):
+            self._ended.add(records)
         types = np.array([_TYPES[op.type] for op in ops], dtype=np.int8)
         self._types.append(types)
         self._times.append(_bounded(ops, "time", -_MAX_TIME, _MAX_TIME))
@@ -193,6 +197,7 @@ class TableBuilder:
             refused=(outcome == FAIL) & ~error[completion],
             index=index[calls],
             completion=np.where(has, index[completion], -1),
+            ended=frozenset(self._ended.sessions),
         )
 
     def _functions_in_order(

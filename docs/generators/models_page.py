@@ -26,6 +26,13 @@ directory or its `history.jsonl`.
   never makes a history a violation.
 - An operation that returns at the very time of another's call is concurrent with it.
 - A field `key` in the values names one of several independent objects.
+- What is held **ends with its session**, if the answer that granted it names a session. Sessions
+  end unseen. So where a history follows the model only if a session had ended, and nothing says
+  that it ever did, the answer is *unknown* and names the session. Three things say so: a
+  [record of the process `session`](history-format.md#everything-else) (`lost`, `closed`, `exited`,
+  or `connected` with another session); a later operation of the same process in another session;
+  an operation `lost` of an election. An operation of a holder shows that its session lived, if its
+  answer names the session.
 - Values of **different types** are different, also inside lists and objects: `1`, `1.0`, `true` and
   `"1"` are four values, and `{"a": 1}` is not `[["a", 1]]`. `1.0`, `1e0` and `1.00` are one. The
   order of an object's keys does not count. Only a `counter` compares amounts: 3 and 3.0 are one

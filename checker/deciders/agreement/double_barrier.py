@@ -345,6 +345,7 @@ DOUBLE_BARRIER = ModelEntry(
         "leave": "() -> anything, once nobody is in",
     },
     initial="N, how many must enter",
+    expires=True,
     algorithms=(_ROUNDS, searched("otherwise, each operation as two")),
     decide=decided_key_by_key(
         lambda part, initial, budget: decide_double_barrier(

@@ -129,4 +129,5 @@ LEADER_ELECTION = ModelEntry(
     algorithms=(_ALGORITHM,),
     decide=decided_key_by_key(lambda part, _, __: decide_leader_election(part), _ALGORITHM),
     sequential=True,
+    expires=True,
 )

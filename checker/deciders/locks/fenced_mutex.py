@@ -214,6 +214,7 @@ FENCED_MUTEX = ModelEntry(
     },
     algorithms=(_ALGORITHM,),
     sequential=True,
+    expires=True,
     decide=decided_key_by_key(
         lambda part, _, __: decide_fenced_mutex(part, "token", "epoch"), _ALGORITHM
     ),

@@ -20,6 +20,9 @@ released, or if a process continues after an operation of unknown outcome, "no v
 guess. Such a history is searched if it is short (`checker.deciders.locks.lock_search`), and
 otherwise unknown.
 
+That a session expired unseen is an assumption. Whoever answers a user asks
+`checker.deciders.assumed_ends` whether a history is valid by such an assumption alone.
+
 **Cost**: O(n log n), by sorting; a search only where that leaves the answer open.
 """
 
@@ -80,6 +83,7 @@ def lock_model(
         algorithms=(OVERLAP, LOCK_SEARCH),
         decide=decided_key_by_key(decide_lock, OVERLAP),
         sequential=True,
+        expires=True,
     )
 
 
