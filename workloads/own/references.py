@@ -85,7 +85,12 @@ def _no_module(name: str) -> str:
     import pkgutil  # noqa: PLC0415 - only after a mistake
 
     parent = name.rpartition(".")[0]
-    path = _module(parent).__path__ if parent else None
+    path = getattr(_module(parent), "__path__", None) if parent else None
+    if parent and path is None:
+        return (
+            f"there is no module {name!r}: {parent!r} is a module, not a package; name what "
+            f"is in it as {parent}:NAME"
+        )
     near = nearest(name.rpartition(".")[2], (each.name for each in pkgutil.iter_modules(path)))
     if near:
         return f"there is no module {name!r}; did you mean {f'{parent}.{near}'.lstrip('.')}?"
