@@ -6,15 +6,16 @@ a run's or one with a case, may have such a file too: it is nobody's project the
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from rumpus.checker import untrusted_file
 from rumpus.checker.nearest_name import nearest
 from rumpus.option_values import OWN_PACKAGES, SHARED_PACKAGES, WrongValue
+from rumpus.untrusted_toml import LARGEST, read_toml
 from rumpus.usage_error import UsageError
 
 FILE: Final = "pyproject.toml"
@@ -105,7 +106,7 @@ def find_settings(directory: Path) -> ProjectSettings:
             if not file.is_file():
                 continue
             if source := _sent_by_others(place):
-                if b"rumpus" in file.read_bytes():
+                if _speaks_of_rumpus(file):
                     ignored.append(f"{file} is ignored: {source}")
                 continue
         except OSError:  # nobody can reach a file there: its path is too long
@@ -136,14 +137,14 @@ def _sent_by_others(directory: Path) -> str:
     return ""
 
 
+def _speaks_of_rumpus(file: Path) -> bool:
+    with untrusted_file.open_regular(file) as opened:
+        return b"rumpus" in opened.read(LARGEST)
+
+
 def _table_of(file: Path) -> Any:
     """``[tool.rumpus]`` of a file; None if it has none."""
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: not TOML: {error}") from error
-    except OSError as error:
-        raise UsageError(f"{file}: it cannot be read: {error.strerror}") from error
+    document = read_toml(file, "read the project's settings")
     tool = document.get("tool")
     return tool.get("rumpus") if isinstance(tool, dict) else None
 

@@ -20,10 +20,8 @@ from typing import Final
 
 import msgspec
 
-from rumpus.results.untrusted_file import read_regular
+from rumpus.untrusted_toml import read_toml
 from rumpus.usage_error import UsageError
-
-_LARGEST: Final = 1 << 20  # bytes
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,6 +62,9 @@ NO_RULINGS: Final = Rulings()
 """Nobody has decided anything."""
 
 
+_TABLES: Final = "it has tables [[one]] and [[apart]] with cases and why"
+
+
 def load_rulings(path: Path, *, source: str = "--rulings") -> Rulings:
     """Read what persons have decided.
 
@@ -76,8 +77,10 @@ def load_rulings(path: Path, *, source: str = "--rulings") -> Rulings:
         UnreadableRun: it cannot be read.
     """
     try:
-        return msgspec.toml.decode(read_regular(path, "read the rulings", _LARGEST), type=Rulings)
-    except msgspec.DecodeError as error:
-        raise UsageError(
-            f"{source} {path}: {error}; it has tables [[one]] and [[apart]] with cases and why"
-        ) from error
+        raw = read_toml(path, "read the rulings")
+    except UsageError as error:
+        raise UsageError(f"{source} {error}; {_TABLES}") from error
+    try:
+        return msgspec.convert(raw, Rulings)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source} {path}: {error}; {_TABLES}") from error

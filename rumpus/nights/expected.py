@@ -9,17 +9,13 @@
 """
 
 import datetime as dt
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
-from rumpus.results.untrusted_file import read_regular
+from rumpus.untrusted_toml import read_toml
 from rumpus.usage_error import UsageError
-
-_LARGEST: Final = 1 << 20  # bytes
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,11 +53,9 @@ def load_expected(path: Path) -> Sequence[Expected]:
     """
     if not path.exists():
         return ()
-    text = read_regular(path, "read the expected failures", _LARGEST)
+    raw = read_toml(path, "read the expected failures")
     try:
-        found = msgspec.convert(tomllib.loads(text.decode()), _File)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
+        found = msgspec.convert(raw, _File)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from error
     for each in found.expected:

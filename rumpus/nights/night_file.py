@@ -13,7 +13,6 @@
     weight = 2
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -23,7 +22,7 @@ from rumpus.campaigns.pieces import RUN_KINDS, RunKind
 from rumpus.nemesis.swarm import ProfileName
 from rumpus.nights.records import Ensemble
 from rumpus.option_values import Seconds
-from rumpus.results.untrusted_file import read_regular
+from rumpus.untrusted_toml import read_toml
 from rumpus.usage_error import UsageError
 
 VERSION: Final = 1
@@ -34,7 +33,6 @@ USUAL_FILE: Final = Path("nightly.toml")
 USUAL_EXPECTED: Final = "expected-failures.toml"
 USUAL_RULINGS: Final = "failure-rulings.toml"
 
-_LARGEST: Final = 1 << 20  # bytes
 
 Weight = Annotated[float, msgspec.Meta(gt=0, le=1000)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -151,10 +149,7 @@ def load_night_file(path: Path) -> NightFile:
             the file and the key.
         UnreadableRun: it is no regular file, or is too large.
     """
-    try:
-        raw = tomllib.loads(read_regular(path, "read the night's file", _LARGEST).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
+    raw = read_toml(path, "read the night's file")
     if raw.get("version", VERSION) != VERSION:
         raise UsageError(f"{path}: has version {raw['version']}; this program reads {VERSION}")
     return night_file_of(raw, str(path))

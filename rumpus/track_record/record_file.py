@@ -40,7 +40,6 @@ write.
 """
 
 import datetime as dt
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -50,6 +49,7 @@ import msgspec
 from rumpus.campaigns.case import Case, load_case
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.untrusted_file import read_regular
+from rumpus.untrusted_toml import read_toml
 from rumpus.usage_error import UsageError
 
 FILE: Final = Path("cases/track-record.toml")
@@ -194,10 +194,10 @@ def read_record(path: Path) -> TrackRecord:
         UsageError: a file is malformed.
         UnreadableRun: a file cannot be read.
     """
+    raw = read_toml(path, "read the track record")
     try:
-        text = read_regular(path, "read the track record", _LARGEST).decode()
-        read = msgspec.convert(tomllib.loads(text), RecordFile, strict=True)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        read = msgspec.convert(raw, RecordFile, strict=True)
+    except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from error
     measured = read_measured(path)
     return TrackRecord(list(_flaws(path, read, measured)), read.miss, read.false_alarm)
