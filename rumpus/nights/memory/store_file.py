@@ -43,6 +43,10 @@ LONGEST_S: Final = 300.0
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 """How the names of SQLite's own files go on, after that of the file."""
 
+_LARGEST_VALUE: Final = 64 << 20
+"""Bytes of the largest text, blob or row that SQLite may make: usually a gigabyte, and a query can
+make several. The largest that a night writes is its document: a megabyte."""
+
 _STEPS: Final = 100_000
 """Instructions of SQLite after which it lets Python run: a millisecond."""
 
@@ -79,6 +83,7 @@ class StoreFile:
         self._deadline = 0.0
         # Without it a signal would be handled only after the query, and that may be never.
         connection.set_progress_handler(self._is_late, _STEPS)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
@@ -166,8 +171,6 @@ class StoreFile:
         ((version,),) = self.rows("PRAGMA user_version")
         ((application,),) = self.rows("PRAGMA application_id")
         ((tables,),) = self.rows("SELECT COUNT(*) FROM sqlite_schema")
-        if tables:
-            self._refuse_programs()
         if (tables or version) and application != store_schema.APPLICATION_ID:
             raise UnreadableRun(
                 self.path, "it is a database of another program", "choose another --store FILE"
@@ -178,26 +181,33 @@ class StoreFile:
                 f"{store_schema.newest()}: use the newer rumpus that has written it, or another "
                 "--store FILE"
             )
+        if version < 0:
+            raise damaged(self.path, f"it is of version {version}")
+        self._refuse_programs(version)
         return int(version)
 
-    def _refuse_programs(self) -> None:
-        """Refuse what computes when it is read or written; a query of it might never end.
+    def _refuse_programs(self, version: int) -> None:
+        """Refuse a file that declares anything else than the program of its version did.
+
+        Much of what a table may declare is computed when it is read or written: views, triggers,
+        checks, defaults, indexes of expressions. One expression may take gigabytes, or never end
+        and not even let signals through.
 
         Raises:
-            UnreadableRun: there is a view, a trigger, a virtual table or a computed column.
+            UnreadableRun: something was added, changed or removed.
         """
-        found = self.rows(
-            "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index')"
-            " OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1"
-        ) or self.rows(
-            "SELECT 'computed column', columns.name FROM sqlite_schema AS tables"
-            " JOIN pragma_table_xinfo(tables.name) AS columns"
-            " WHERE tables.type = 'table' AND columns.hidden LIMIT 1"
+        expected = store_schema.objects(version)
+        found = store_schema.as_objects(
+            self.rows(f"{store_schema.OBJECTS} LIMIT {len(expected) + 1}")
         )
-        for kind, name in found:
-            raise damaged(
-                self.path, f"it has a {'virtual table' if kind == 'table' else kind} {name!r}"
-            )
+        for (kind, name), declared in found.items():
+            if (kind, name) not in expected:
+                virtual = "virtual " * declared[1].startswith("CREATE VIRTUAL")
+                raise damaged(self.path, f"it has the {virtual}{kind} {name!r}")
+            if declared != expected[kind, name]:
+                raise damaged(self.path, f"its {kind} {name!r} is not as rumpus makes it")
+        for kind, name in sorted(expected.keys() - found.keys(), reverse=True):
+            raise damaged(self.path, f"no such {kind}: {name}")
 
     def _bring_up_to_date(self) -> None:
         version = self.version()

@@ -8,8 +8,11 @@ Runs that have night, subject, role, name, kind and versions in common are a *ba
 and sums are kept beside their rows, so that rates and figures stay exact when rows are thinned out.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final
 
 APPLICATION_ID: Final = 0x52554D50
 """``RUMP``: by it a store is told from other files of SQLite."""
@@ -139,11 +142,37 @@ def newest() -> int:
     return max(MIGRATIONS, default=0) + 1
 
 
-def steps(version: int) -> list[tuple[int, str]]:
+def steps(version: int, until: int | None = None) -> list[tuple[int, str]]:
     """What brings a file up to date, in order: the version that each step makes, and its SQL.
 
     Args:
         version: the file's; 0 is an empty file.
+        until: the version to reach; None: the newest.
     """
     every = {0: VERSION_1, **MIGRATIONS}
-    return [(before + 1, every[before]) for before in range(version, newest())]
+    last = newest() if until is None else until
+    return [(before + 1, every[before]) for before in range(version, last)]
+
+
+OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+"""A query of everything that a file declares."""
+
+Objects = dict[tuple[str, str], tuple[str, str]]
+"""What a file declares: type and name -> its table, and its SQL with single spaces."""
+
+
+@cache
+def objects(version: int) -> Objects:
+    """What a file of a version declares, and nothing else. Files are made by the same steps."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        for _, sql in steps(0, version):
+            connection.executescript(sql)
+        return as_objects(connection.execute(OBJECTS))
+
+
+def as_objects(rows: Iterable[tuple[Any, ...]]) -> Objects:
+    """What `OBJECTS` found."""
+    return {
+        (str(kind), str(name)): (str(table), " ".join(str(sql).split()))
+        for kind, name, table, sql in rows
+    }

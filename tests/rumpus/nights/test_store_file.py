@@ -244,16 +244,43 @@ ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELEC
         (f"DROP TABLE failures; CREATE VIEW failures AS {ENDLESS} AS id FROM n", "view 'failures'"),
         ("CREATE TRIGGER t AFTER INSERT ON nights BEGIN DELETE FROM runs; END", "trigger 't'"),
         ("CREATE VIRTUAL TABLE searched USING fts5(words)", "virtual table 'searched'"),
-        ("ALTER TABLE nights ADD COLUMN more AS (zeroblob(1e9))", "computed column 'more'"),
+        ("CREATE INDEX i ON nights (length(hex(zeroblob(499999999 + 0 * id))))", "index 'i'"),
+        ("CREATE INDEX i ON nights (id) WHERE instr(zeroblob(8), name)", "index 'i'"),
+        ("ALTER TABLE nights ADD COLUMN more AS (zeroblob(1e9))", "table 'nights' is not as"),
+        ("ALTER TABLE nights ADD COLUMN more DEFAULT (zeroblob(1e9))", "table 'nights' is not"),
+        ("ALTER TABLE nights ADD COLUMN more CHECK (instr(name, 'x'))", "table 'nights' is not"),
+        ("CREATE TABLE more (id)", "table 'more'"),
+        ("DROP INDEX runs_by_batch", "no such index: runs_by_batch"),
+        ("ANALYZE", "table 'sqlite_stat1'"),
+        ("PRAGMA user_version = -1", "of version -1"),
+        ("PRAGMA user_version = 0", "it has the"),
     ],
 )
-def test_a_store_with_more_than_tables_is_refused(path, write, sql, what):
+def test_a_store_that_declares_anything_else_is_refused(path, write, sql, what):
     with Store.opened(path, write=True):
         pass
     with sqlite3.connect(path) as connection:
         connection.executescript(sql)
     with pytest.raises(UnreadableRun, match=what), Store.opened(path, write=write):
         pass
+
+
+def test_a_value_of_gigabytes_is_not_made(path):
+    with Store.opened(path, write=True) as store:
+        with pytest.raises(UnreadableRun, match="too big"):
+            store._file.rows("SELECT length(hex(zeroblob(499999999)))")
+        assert store.nights() == []
+
+
+@pytest.mark.parametrize("version", range(1, store_schema.newest()))
+def test_a_store_of_each_older_version_is_brought_up_to_date(path, version):
+    with sqlite3.connect(path) as connection:
+        for _, sql in store_schema.steps(0, version):
+            connection.executescript(sql)
+        connection.execute(f"PRAGMA application_id = {store_schema.APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {version}")
+    with Store.opened(path) as store:
+        assert store._file.version() == store_schema.newest()
 
 
 def test_a_query_that_takes_too_long_is_ended(path, monkeypatch):
@@ -415,11 +442,12 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path, monkeypatch):
 def test_a_query_that_finds_more_than_the_file_has_room_for_is_damage(path, monkeypatch):
     with Store.opened(path, write=True) as store:
         store.begin_night(night(1))
-    monkeypatch.setattr(store_file, "_FEW_ROWS", 10)
-    monkeypatch.setattr(store_file, "_LEAST_ROW", 1 << 30)  # as if each row took a gigabyte
     many = (
         "WITH RECURSIVE more(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM more WHERE n < 100) "
         "SELECT n FROM more"
     )
-    with Store.opened(path) as store, pytest.raises(UnreadableRun, match="more rows than it has"):
-        store._file.rows(many)
+    with Store.opened(path) as store:
+        monkeypatch.setattr(store_file, "_FEW_ROWS", 10)
+        monkeypatch.setattr(store_file, "_LEAST_ROW", 1 << 30)  # as if each row took a gigabyte
+        with pytest.raises(UnreadableRun, match="more rows than it has"):
+            store._file.rows(many)
