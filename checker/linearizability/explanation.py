@@ -17,12 +17,17 @@ LEAST_PATIENCE, PATIENCE = 1_000, 20
 each configuration that the search visited."""
 NAMED_STATES = 5
 """Descriptions name up to so many states."""
+MOST_STATES = 100
+"""Witnesses list up to so many states."""
+LONGEST_STATE = 10_000
+"""The most characters of a state in words: a queue may have millions of elements."""
 
 
 def explain_refusal(
     model: Model,
     table: OperationTable,
     arguments: Values,
+    transitions: Any,
     operations: Any,
     ended: Any,
     search: Callable[..., Any],
@@ -36,10 +41,12 @@ def explain_refusal(
         model: the model.
         table: the whole history.
         arguments: `Model.arguments` of the table.
+        transitions: those of the model.
         operations: those of the part.
         ended: the search that ended with "no".
         search: makes another search over the operations, with some of them forgotten.
-        budget: half of what is left of it may be used to make the witness minimal.
+        budget: half of the time that is left of it may be used to make the witness minimal, and
+            all memory that is left.
         minimise: whether to make the witness minimal; otherwise it is all operations that were
             called before the stuck operation returned.
     """
@@ -52,9 +59,13 @@ def explain_refusal(
         now = budget.clock()
         end = now + min((budget.deadline - now) / 2, LONGEST_EXPLANATION_S)
         patience = LEAST_PATIENCE + PATIENCE * ended.configurations
-        positions, minimal = minimal_positions(
-            operations, search, stuck, patience, lambda: budget.clock() >= end
-        )
+        held = ended.bytes
+
+        def is_spent(more: int = 0) -> bool:
+            size = held + transitions.bytes + more
+            return budget.clock() >= end or (budget.bytes is not None and size > budget.bytes)
+
+        positions, minimal = minimal_positions(operations, search, stuck, patience, is_spent)
         found = [rows[k] for k in positions]
     else:
         minimal = False
@@ -70,7 +81,7 @@ def explain_refusal(
         minimal=minimal,
         prefix=prefix,
         stuck=at_stuck,
-        states=[model.describe_state(state) for state in states],
+        states=_in_words(model, states),
     )
 
 
@@ -85,8 +96,20 @@ def _says(model: Model, table: OperationTable, arguments: Values, row: int) -> s
     return f"{who(table, row)}'s {model.describe(table.function(row), arguments[row], result)}"
 
 
+def _in_words(model: Model, states: list[Hashable]) -> list[str]:
+    words = [_shortened(model.describe_state(state)) for state in states[:MOST_STATES]]
+    if len(states) > MOST_STATES:
+        words.append(f"and {len(states) - MOST_STATES:,} more")
+    return words
+
+
+def _shortened(words: str) -> str:
+    left_out = len(words) - LONGEST_STATE
+    return words if left_out <= 0 else f"{words[:LONGEST_STATE]}... ({left_out:,} more characters)"
+
+
 def _any_of(model: Model, states: list[Hashable]) -> str:
-    named = [model.describe_state(state) for state in states[:NAMED_STATES]]
+    named = [_shortened(model.describe_state(state)) for state in states[:NAMED_STATES]]
     if len(states) > NAMED_STATES:
         named.append(f"one of {len(states) - NAMED_STATES} more")
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"

@@ -33,7 +33,7 @@ def minimal_positions(
     search: Callable[..., Any],
     stuck: int,
     patience: int,
-    until: Callable[[], bool],
+    until: Callable[..., bool],
 ) -> tuple[list[int], bool]:
     """A set of operations that contradict each other, minimal if there is time for it.
 
@@ -42,7 +42,7 @@ def minimal_positions(
         search: makes a search over operations, with some of them forgotten.
         stuck: the operation at which the search ended; those far from it are forgotten first.
         patience: the most configurations that one of the first tests may visit.
-        until: whether the time is up.
+        until: whether the time or the memory is up; asked with the bytes that a test takes.
 
     Returns:
         Positions in ``operations``, in order; and whether the set is known to be minimal.
@@ -86,7 +86,7 @@ class _Asked:
         operations: Any,
         search: Callable[..., Any],
         patience: int,
-        until: Callable[[], bool],
+        until: Callable[..., bool],
     ) -> None:
         self.forgotten = bytearray(len(operations))
         self.patience = patience
@@ -135,7 +135,7 @@ class _Asked:
         return self._run(InTurns(self._search, self._operations, self.forgotten))
 
     def _run(self, search: Any) -> bool | None:
-        while not self._until() and search.configurations < self.patience:
+        while not self._until(search.bytes) and search.configurations < self.patience:
             answer: bool | None = search.run(min(SLICE, self.patience))
             if answer is not None:
                 return answer

@@ -53,7 +53,11 @@ class _Row(dict[int, int]):
 
 
 class Transitions:
-    """The states and types of one model, and the transitions computed so far."""
+    """The states and types of one model, and the transitions computed so far.
+
+    Attributes:
+        state_bytes: the approximate size of the states.
+    """
 
     def __init__(self, model: Model) -> None:
         # The cache of a model must not keep the model alive.
@@ -68,14 +72,14 @@ class Transitions:
         self.rows: list[_Row] = []
         self._state_numbers: dict[Hashable, int] = {}
         self._type_numbers: dict[Hashable, int] = {}
-        self._state_bytes = 0
+        self.state_bytes = 0
         self.misses = 0
         self.initial = self._state_number(model.initial)
 
     @property
     def bytes(self) -> int:
         """The approximate size in memory."""
-        return self.misses * _CELL_BYTES + self._state_bytes
+        return self.misses * _CELL_BYTES + self.state_bytes
 
     def type_number(self, f: str, argument: Hashable, result: Hashable) -> int:
         """The number of a type. Equal values of different Python types (1, True) are different."""
@@ -94,7 +98,7 @@ class Transitions:
         if number == len(self.states):
             self.states.append(state)
             self.rows.append(_Row(number, self._ask))
-            self._state_bytes += 500 + _size(state, before)
+            self.state_bytes += 500 + _size(state, before)
         return number
 
     def _ask(self, state: int, type_: int) -> int:

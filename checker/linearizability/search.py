@@ -149,6 +149,7 @@ def check_linearizable(
                     model,
                     table,
                     arguments,
+                    transitions,
                     turn.operations,
                     turn.search.ended,
                     using.search,

@@ -60,6 +60,11 @@ _CONFIGURATION_BYTES = 350
 """The approximate size of a visited configuration: key, counts, and the path to it."""
 
 
+PAUSE_BYTES = 16 << 20
+"""So many bytes of new states pause a search, for its caller to look at the budget: a state of a
+queue or a set is as large as what is in it."""
+
+
 class Search:
     """A search that can be paused.
 
@@ -85,6 +90,7 @@ class Search:
         unlimited: bool = False,
     ) -> None:
         self._windows = windows = Windows(operations, forgotten, unlimited=unlimited)
+        self._transitions = operations.transitions
         self._states = operations.transitions.states
         self.returns = windows.returns
         self.unknowns = bool(windows.unsure)
@@ -107,13 +113,15 @@ class Search:
         """Continue the search until so many more configurations were visited.
 
         Returns:
-            Whether the operations are linearizable; None when the limit was reached before.
+            Whether the operations are linearizable; None when the limit was reached before, or
+            when new states took `PAUSE_BYTES`.
         """
         limit += self.configurations
+        most_bytes = self._transitions.state_bytes + PAUSE_BYTES
         for answer in self._search:
             if answer is not None:
                 return answer
-            if self.configurations >= limit:
+            if self.configurations >= limit or self._transitions.state_bytes > most_bytes:
                 return None
         raise RuntimeError("the search has ended before")
 

@@ -680,12 +680,23 @@ follow(Search *self, const State *marks, size_t number)
     return found < 0 ? -1 : 2;
 }
 
+/* So many bytes of new states pause a search, for its caller to look at the budget: a state of a
+ * queue or a set is as large as what is in it. */
+enum { PAUSE_BYTES = 16 << 20 };
+
+static int
+has_grown(const Search *self, size_t most_bytes)
+{
+    return self->operations->transitions->state_bytes > most_bytes;
+}
+
 /* Search on, by index, and within one by how many unknown outcomes were used: as `search_on`. */
 static int
 search_by_levels(Search *self, const State *marks, size_t limit)
 {
     size_t signals = 0;
     limit = limit > SIZE_MAX - self->configurations ? SIZE_MAX : self->configurations + limit;
+    size_t most_bytes = self->operations->transitions->state_bytes + PAUSE_BYTES;
     while (self->index < self->returns) {
         for (; self->count <= self->unknown_count; self->count++) {
             uint32_t number;
@@ -698,7 +709,7 @@ search_by_levels(Search *self, const State *marks, size_t limit)
                 if (answer != 2) {
                     return answer;
                 }
-                if (self->configurations >= limit) {
+                if (self->configurations >= limit || has_grown(self, most_bytes)) {
                     return 2;
                 }
             }
@@ -732,6 +743,7 @@ search_on(Search *self, const State *marks, size_t limit)
 {
     size_t signals = 0;
     limit = limit > SIZE_MAX - self->configurations ? SIZE_MAX : self->configurations + limit;
+    size_t most_bytes = self->operations->transitions->state_bytes + PAUSE_BYTES;
     while (self->index < self->returns) {
         if (++signals % SIGNALS_EVERY == 0 && PyErr_CheckSignals()) {
             return -1;
@@ -767,7 +779,8 @@ search_on(Search *self, const State *marks, size_t limit)
             self->longest_depth = self->depth;
             self->stale = 1;
         }
-        if (self->configurations >= limit && self->index < self->returns) {
+        if ((self->configurations >= limit || has_grown(self, most_bytes)) &&
+            self->index < self->returns) {
             return 2;
         }
     }

@@ -10,20 +10,20 @@ static size_t
 size_of_state(PyObject *state, PyObject *before)
 {
     size_t size = 64;
-    int is_tuple = PyTuple_Check(state);
-    if (!is_tuple && !PyUnicode_Check(state) && !PyBytes_Check(state)) {
+    int is_tuple = PyTuple_Check(state), is_set = PyFrozenSet_Check(state);
+    if (!is_tuple && !is_set && !PyUnicode_Check(state) && !PyBytes_Check(state)) {
         return size;
     }
     Py_ssize_t length = PyObject_Size(state);
     if (length < 0) {
         return 0;
     }
-    size += (size_t)length * (is_tuple ? sizeof(PyObject *) : 1);
+    size += (size_t)length * (is_tuple ? sizeof(PyObject *) : is_set ? SET_ELEMENT : 1);
     Py_ssize_t shared = is_tuple && before != NULL && PyTuple_Check(before) ? PyTuple_Size(before) : 0;
     for (Py_ssize_t at = 0; is_tuple && at < length; at++) {
         PyObject *part = PyTuple_GetItem(state, at); /* borrowed, as that below */
-        int is_set = PyFrozenSet_Check(part);
-        if ((!is_set && !PyTuple_Check(part)) ||
+        int part_is_set = PyFrozenSet_Check(part);
+        if ((!part_is_set && !PyTuple_Check(part)) ||
             (at < shared && PyTuple_GetItem(before, at) == part)) {
             continue;
         }
@@ -31,7 +31,7 @@ size_of_state(PyObject *state, PyObject *before)
         if (elements < 0) {
             return 0;
         }
-        size += 64 + (size_t)elements * (is_set ? SET_ELEMENT : sizeof(PyObject *));
+        size += 64 + (size_t)elements * (part_is_set ? SET_ELEMENT : sizeof(PyObject *));
     }
     return size;
 }
