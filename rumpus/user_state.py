@@ -39,7 +39,7 @@ def read_state(path: Path, kind: type[Kept], what: str) -> Kept:
         return kind()
     try:
         return msgspec.json.decode(read_regular(path, "read it", _LARGEST), type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: no {what} ({error}); remove it") from error
 
 

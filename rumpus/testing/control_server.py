@@ -119,7 +119,7 @@ class Control:
         kind, action = self.actions[path]
         try:
             arguments = msgspec.json.decode(body or b"{}", type=kind)
-        except msgspec.DecodeError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"the body of POST {path}: {error}") from error
         return action(arguments) or {}
 

@@ -237,7 +237,7 @@ def read_measured(path: Path) -> dict[str, Measured]:
     try:
         document = read_regular(place, "read what was measured", _LARGEST)
         return msgspec.json.decode(document, type=dict[str, Measured])
-    except msgspec.DecodeError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{place}: {error}") from error
 
 
