@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
+LONGEST_LINE = 16 << 20
+"""Bytes of the longest line of a run's files."""
+
+_PIECE = 256 * 1024
+
 
 class UnfitFile(ValueError):  # noqa: N818 - says what the file is
     """A file is refused: it is not a regular file, or too large.
@@ -66,6 +71,31 @@ def read_regular(path: Path, largest: int) -> bytes:
         UnfitFile, OSError: as `open_regular`.
     """
     with open_regular(path, largest) as file:
+        return file.read(largest)
+
+
+def read_lines(path: Path, largest: int, longest: int = LONGEST_LINE) -> bytes:
+    """All of a file of lines. A sparse file without a newline is refused before it is in memory.
+
+    Args:
+        path: the file.
+        largest: how many bytes it may have.
+        longest: how many bytes a line may have without its newline.
+
+    Raises:
+        UnfitFile: a line is longer; or as `open_regular`.
+        OSError: as `open_regular`.
+    """
+    number, begun = 1, 0
+    with open_regular(path, largest) as file:
+        while piece := file.read(min(_PIECE, longest)):
+            first, last = piece.find(b"\n"), piece.rfind(b"\n")
+            if begun + (len(piece) if first < 0 else first) > longest:
+                why = f"line {number:,} has more than {longest:,} bytes"
+                raise UnfitFile(path, why, "restore what the run wrote")
+            begun = begun + len(piece) if last < 0 else len(piece) - last - 1
+            number += piece.count(b"\n")
+        file.seek(0)
         return file.read(largest)
 
 

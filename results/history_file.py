@@ -19,10 +19,11 @@ from typing import Any, Self
 import msgspec
 
 from rumpus.checker.history import History, Op, Process, wrong_process
+from rumpus.checker.untrusted_file import LONGEST_LINE
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.results.untrusted_file import open_regular
 
-MAX_LINE = 16 * 1024 * 1024
+MAX_LINE = LONGEST_LINE
 """Longest line that is written or read, in bytes with its newline."""
 
 MOST_MEMORY = 8 << 30

@@ -38,6 +38,19 @@ def open_regular(path: Path, doing: str, largest: int | None = None) -> Iterator
         raise UnreadableRun.from_os_error(path, doing, error) from error
 
 
+def read_lines(path: Path, doing: str, largest: int) -> bytes:
+    """The content of a file of lines, none of which may be longer than `LONGEST_LINE`.
+
+    Arguments and errors are those of `open_regular`.
+    """
+    try:
+        return untrusted_file.read_lines(path, largest)
+    except UnfitFile as unfit:
+        raise UnreadableRun(path, f"cannot {doing} ({unfit.why})", unfit.remedy) from unfit
+    except OSError as error:
+        raise UnreadableRun.from_os_error(path, doing, error) from error
+
+
 def read_regular(path: Path, doing: str, largest: int) -> bytes:
     """The content of a file; arguments and errors are those of `open_regular`."""
     with open_regular(path, doing, largest) as file:

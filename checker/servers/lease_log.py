@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from rumpus.checker.untrusted_file import read_regular
+from rumpus.checker.untrusted_file import read_lines
 
 LARGEST: Final = 1 << 28
 """Bytes that a log may have."""
@@ -63,7 +63,7 @@ def leases_of_redis(log: Path) -> list[Lease]:
     leases: dict[int, Lease] = {}
     caller: list[bytes] = []
     clock = _ServerClock()
-    for line in read_regular(log, LARGEST).splitlines():
+    for line in read_lines(log, LARGEST).splitlines():
         if (set_to := _SET.fullmatch(line)) is not None:
             clock.is_set(int(set_to[1]) * 1000)
         found = _TIME.match(line)
@@ -182,7 +182,7 @@ def leases_of_etcd(log: Path) -> list[Lease]:
     sessions: dict[int, Lease] = {}
     keys = _KeysOfSessions()
     decoder = msgspec.json.Decoder(_Answer)
-    for line in read_regular(log, LARGEST).splitlines():
+    for line in read_lines(log, LARGEST).splitlines():
         found = _TIME.match(line)
         if found is None:
             continue

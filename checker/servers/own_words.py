@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rumpus.checker.untrusted_file import read_regular
+from rumpus.checker.untrusted_file import read_lines, read_regular
 
 _LARGEST_OUTPUT = 256 << 20
 _LARGEST_ANSWER = 1 << 20
@@ -75,7 +75,7 @@ def read_own_words(directory: Path) -> OwnWords:
         OSError, UnfitFile: a file cannot be read, or is none.
     """
     output, answer = directory / "node.log", directory / "mntr.txt"
-    printed = read_regular(output, _LARGEST_OUTPUT) if output.exists() else b""
+    printed = read_lines(output, _LARGEST_OUTPUT) if output.exists() else b""
     counters = read_regular(answer, _LARGEST_ANSWER) if answer.exists() else b""
     count = _COUNT.search(counters)
     return OwnWords(

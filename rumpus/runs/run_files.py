@@ -19,7 +19,7 @@ from rumpus.recipes.servers import SERVICES, ZOOKEEPER
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
-from rumpus.results.untrusted_file import read_regular
+from rumpus.results.untrusted_file import read_lines, read_regular
 from rumpus.runs.option import checked
 from rumpus.runs.run_settings import OPTIONS
 from rumpus.usage_error import UsageError
@@ -80,7 +80,7 @@ def read_run(run: RunDirectory) -> RunFiles:
     unread: list[str] = []
     if changed == [] and record.system == ZOOKEEPER:
         truth, unread = server_truth(run, record.nodes)
-        wire = _wire(run)
+        wire = read_wire(run)
     elif changed == []:
         leases, unread = _server_leases(run, record)
     servers = sum(directory.is_dir() for directory in run.nodes.glob("*/"))
@@ -88,7 +88,7 @@ def read_run(run: RunDirectory) -> RunFiles:
     return RunFiles(run, record, history, changed, truth, leases, unread, servers, wire)
 
 
-def _wire(run: RunDirectory) -> WireRecords:
+def read_wire(run: RunDirectory) -> WireRecords:
     """What passed on the links; empty for a run that did not record it.
 
     Raises:
@@ -96,7 +96,7 @@ def _wire(run: RunDirectory) -> WireRecords:
     """
     if not run.wire.exists():
         return WireRecords()
-    content = read_regular(run.wire, "read what passed on the links", _LARGEST_WIRE)
+    content = read_lines(run.wire, "read what passed on the links", _LARGEST_WIRE)
     try:
         return WireRecords(content)
     except MalformedWire as error:
