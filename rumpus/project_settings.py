@@ -105,7 +105,7 @@ def find_settings(directory: Path) -> ProjectSettings:
         try:
             if not file.is_file():
                 continue
-            if source := _sent_by_others(place):
+            if source := sent_by_others(place):
                 if _speaks_of_rumpus(file):
                     ignored.append(f"{file} is ignored: {source}")
                 continue
@@ -125,8 +125,8 @@ def run_around(directory: Path) -> Path | None:
     return None
 
 
-def _sent_by_others(directory: Path) -> str:
-    """Why a file in a directory is no project's; empty if it may be one's."""
+def sent_by_others(directory: Path) -> str:
+    """Why a file in a directory is no project's, and names no code; empty if it may be one's."""
     if run := run_around(directory):
         return f"it lies in the run {run}, which anybody may have sent"
     if case := next(directory.glob(_CASES), None):

@@ -79,7 +79,10 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
         console.print(Text(words), soft_wrap=True)
 
     former = _former(store) if arguments.resume else None
-    asked = asked_before(former) if former is not None else asked_now(arguments.file, names)
+    if former is None:
+        asked = asked_now(arguments.file, names)
+    else:
+        asked = asked_before(former, arguments.file)
     row = former or _new(arguments, store)
     file = asked.file
     if arguments.budget is not None:

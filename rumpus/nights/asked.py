@@ -11,6 +11,7 @@ from rumpus.nights.night_file import USUAL_FILE, NightFile, load_night_file, nig
 from rumpus.nights.records import NightRow
 from rumpus.nights.subjects import own_jobs
 from rumpus.project_names import Names
+from rumpus.project_settings import sent_by_others
 from rumpus.runs.ensemble_choice import why_no_engine
 from rumpus.usage_error import UsageError
 
@@ -54,8 +55,9 @@ def asked_now(path: Path | None, names: Names) -> Asked:
     Raises:
         UsageError: the file is malformed, or there is nothing to run.
     """
-    if path is None and USUAL_FILE.exists():
-        path = USUAL_FILE
+    ignored = ""
+    if path is None:
+        path, ignored = _usual_file()
     if path is not None:
         return Asked(file=load_night_file(path), path=path, source=f"as {path} says")
     place = Path.cwd() if names.settings.file is None else names.settings.file.parent
@@ -66,22 +68,54 @@ def asked_now(path: Path | None, names: Names) -> Asked:
         raise UsageError(
             "there is nothing to run here: enter your recipe in pyproject.toml "
             "([tool.rumpus.recipes.NAME], see docs/reference/configuration.md), or write a night's "
-            f"file ({USUAL_FILE}, see docs/how-to/nights.md)"
+            f"file ({USUAL_FILE}, see docs/how-to/nights.md){'; ' * bool(ignored)}{ignored}"
         )
+    notes = [ignored] if ignored else []
+    if missing is not None:
+        notes.append(f"real servers were not tested: {missing}")
     return Asked(
         file=file,
         path=place / USUAL_FILE,
         source="all that the project names",
-        notes=[f"real servers were not tested: {missing}"] if missing is not None else [],
+        notes=notes,
     )
 
 
-def asked_before(night: NightRow) -> Asked:
+def _usual_file() -> tuple[Path | None, str]:
+    """``nightly.toml`` here, if there is one and it names code for us; else why it is ignored."""
+    if not USUAL_FILE.exists():
+        return None, ""
+    if source := sent_by_others(Path.cwd()):
+        return None, f"{USUAL_FILE} is ignored: {source}; name it if you trust its commands"
+    return USUAL_FILE, ""
+
+
+def asked_before(night: NightRow, path: Path | None = None) -> Asked:
     """What a former night was asked to do.
 
+    A store may come from a stranger. So commands are run only if a file here has the same.
+
+    Args:
+        night: the former night.
+        path: the night's file, if it is named; None: ``nightly.toml``.
+
     Raises:
-        UsageError: this program does not understand it.
+        UsageError: this program does not understand it, or no file has its commands.
     """
+    asked = _remembered(night)
+    if not asked.file.commands:
+        return asked
+    here = _usual_file()[0] if path is None else path
+    if here is None or load_night_file(here).commands != asked.file.commands:
+        raise UsageError(
+            f"the night {night.name} goes on with commands that {here or 'no file here'} "
+            f"{'does not have' if here else 'has'}: name the file that has them "
+            "(rumpus nightly FILE --resume), or begin a new night"
+        )
+    return asked
+
+
+def _remembered(night: NightRow) -> Asked:
     try:
         path, notes = Path(night.asked["path"]), list(night.asked["notes"])
         file = night_file_of(night.asked["file"], f"the night {night.name}")

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -407,6 +408,44 @@ def test_the_usual_file_is_read_if_there_is_one(project):
     assert "real servers were not tested" in all_of_it.notes[0]
     (project / "nightly.toml").write_text("budget = 5\n")
     assert asked_now(None, names).file == NightFile(budget=5)
+
+
+COMMANDS = '[[commands]]\nname = "x"\nrun = ["true"]\n'
+
+
+@pytest.mark.usefixtures("no_engine")
+@pytest.mark.parametrize("below", ["", "nodes"])
+def test_the_usual_file_in_the_run_of_somebody_is_ignored(project, monkeypatch, below):
+    place = project / "sent" / below
+    place.mkdir(parents=True)
+    for each in ("test.json", "seal.json"):
+        (project / "sent" / each).write_text("{}")
+    (place / "nightly.toml").write_text(COMMANDS)
+    monkeypatch.chdir(place)
+    asked = asked_now(None, names_here())
+    assert asked.file.commands == ()
+    assert asked.notes[0].startswith("nightly.toml is ignored: it lies in the run ")
+    assert asked_now(Path("nightly.toml"), names_here()).file.commands != ()
+    (project / "pyproject.toml").unlink()
+    with pytest.raises(UsageError, match=r"nothing to run here.*nightly\.toml is ignored"):
+        asked_now(None, names_here())
+
+
+def test_a_night_of_a_stranger_does_not_go_on_with_commands_of_its_own(project):
+    file = project / "nightly.toml"
+    file.write_text(COMMANDS)
+    asked = asked_now(None, names_here())
+    row = NightRow(name="2026-11-26", began=0.0, asked=json.loads(json.dumps(asked.plain())))
+    assert asked_before(row).file == asked.file
+    file.write_text(COMMANDS.replace("true", "false"))
+    with pytest.raises(UsageError, match=r"commands that nightly\.toml does not have: name the"):
+        asked_before(row)
+    named = project / "named.toml"
+    named.write_text(COMMANDS)
+    assert asked_before(row, named).file == asked.file
+    file.unlink()
+    with pytest.raises(UsageError, match="commands that no file here has: name the"):
+        asked_before(row)
 
 
 @pytest.mark.usefixtures("no_engine")
