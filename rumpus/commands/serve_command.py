@@ -5,11 +5,10 @@ import contextlib
 import socket
 from pathlib import Path
 
-import uvicorn
-
 from rumpus.consoles import answers, notices
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.serving.application import Answers, application
+from rumpus.serving.bounded_server import bounded
 from rumpus.usage_error import UsageError
 
 
@@ -26,17 +25,11 @@ def serve_command(arguments: argparse.Namespace) -> int:
     with _listening(arguments.host, arguments.port) as listener:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        config = uvicorn.Config(
-            application(told, arguments.host),
-            log_level="warning",
-            lifespan="off",
-            server_header=False,
-            timeout_graceful_shutdown=2,
-        )
+        server = bounded(application(told, arguments.host))
         answers().print(f"http://{shown}:{port}/", markup=False, highlight=False, soft_wrap=True)
         notices().print("Ctrl-C ends it", highlight=False)
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+            server.run(sockets=[listener])
         notices().print("ended", highlight=False)
     return 0
 

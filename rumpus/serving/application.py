@@ -101,10 +101,10 @@ class Answers:
 
     def folder(self, path: Path, place: str) -> str:
         """The page of a directory, of a run for example."""
-        entries = listed(path)
+        entries, more = listed(path)
         if place == RUNS:
             runs = [_row(run, path) for run in newest_runs(path)]
-            return rendered("runs.html.j2", place, also=ALSO, runs=runs, entries=entries)
+            return rendered("runs.html.j2", place, also=ALSO, runs=runs, entries=entries, more=more)
         run = None
         if (path / "test.json").is_file():
             with self._lock:
@@ -116,8 +116,9 @@ class Answers:
             refresh=REFRESH_S if run is not None and run.live else 0,
             name="/".join(place.rstrip("/").split("/")[1:]),
             run=run,
-            report=any(each.name == "report.html" for each in entries),
+            report=(path / "report.html").is_file(),
             entries=entries,
+            more=more,
         )
 
     def _follower(self, path: Path) -> Follower:

@@ -1,8 +1,9 @@
 """Files under the directory of runs: which may be served, as what, and how a folder is listed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from heapq import nsmallest
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from urllib.parse import quote
 from rumpus.checker.untrusted_file import UnfitFile, open_regular
 
 _PIECE: Final = 1 << 16
-_MOST: Final = 2_000
+MOST_ENTRIES: Final = 500
 """How many entries of a folder are listed."""
 
 _TEXT: Final = frozenset(
@@ -78,15 +79,30 @@ def _pieces(stack: ExitStack, file: BinaryIO, left: int) -> Iterator[bytes]:
             yield piece
 
 
-def listed(folder: Path) -> list[Entry]:
-    """What lies in a folder, folders first; names that no address can have are left out."""
-    found = []
+def listed(folder: Path, most: int = MOST_ENTRIES) -> tuple[list[Entry], int]:
+    """What lies in a folder, folders first, and how much more; only names that an address can have.
+
+    Args:
+        folder: the folder.
+        most: how many entries are listed.
+    """
+    found: list[Entry] = []
+    count = 0
+
+    def counted(entries: Iterable[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+        nonlocal count
+        for each in entries:
+            count += 1
+            yield each
+
     try:
         with os.scandir(folder) as entries:
-            every = sorted(entries, key=lambda each: (not each.is_dir(), each.name))
+            first = nsmallest(
+                most, counted(entries), key=lambda each: (not each.is_dir(), each.name)
+            )
     except OSError:
-        return []
-    for each in every[:_MOST]:
+        return [], 0
+    for each in first:
         try:
             address = quote(each.name)
             if each.is_dir():
@@ -95,7 +111,7 @@ def listed(folder: Path) -> list[Entry]:
                 found.append(Entry(each.name, address, f"{each.stat().st_size:,} bytes"))
         except (OSError, UnicodeEncodeError):
             continue
-    return found
+    return found, count - len(first)
 
 
 def newest_runs(root: Path, most: int = 100) -> list[Path]:

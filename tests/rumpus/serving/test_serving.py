@@ -5,7 +5,11 @@ import os
 import re
 import signal
 import socket
+import time
 import urllib.request
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from threading import Thread
 
 import pytest
 
@@ -13,7 +17,8 @@ from docs.generators.ten_nights import make_nights
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
 from rumpus.serving.application import Answers, KnownHosts, application
-from rumpus.serving.served_files import inside, newest_runs, opened
+from rumpus.serving.bounded_server import bounded
+from rumpus.serving.served_files import inside, listed, newest_runs, opened
 from tests.sampling import sampled
 
 LOCAL = "127.0.0.1:8017"
@@ -217,3 +222,78 @@ def test_a_port_that_is_taken_is_told(rumpus, place):
         answer = rumpus("serve", "--port", port, "--store", place / "nights.sqlite")
     assert answer.code == 4
     assert "choose another --port" in answer.err
+
+
+def test_of_a_large_folder_the_first_entries_are_listed_and_the_rest_is_counted(
+    ask, place, monkeypatch
+):
+    for number in range(7):
+        (place / f"{number}.txt").touch()
+    (place / "zoo").mkdir()
+    entries, more = listed(place, 3)
+    assert ([each.name for each in entries], more) == (["zoo/", "0.txt", "1.txt"], 6)
+    (place / "zoo" / "one.txt").touch()
+    assert "not listed" not in ask("/runs/zoo/").text
+    monkeypatch.setattr("rumpus.serving.application.listed", partial(listed, most=3))
+    assert "And 6 more, which are not listed." in ask("/runs/").text
+
+
+LONG = b"x" * 8_000_000
+
+
+async def long_answer(_scope, _receive, send):
+    size = [(b"content-length", str(len(LONG)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": size})
+    await send({"type": "http.response.body", "body": LONG})
+
+
+@contextmanager
+def serving(**bounds):
+    """The address of a server in a thread."""
+    server = bounded(long_answer, **bounds)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+WHOLE = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+
+
+def connected(address, request):
+    client = socket.create_connection(address, timeout=20)
+    client.sendall(request)
+    return client
+
+
+def received(client, at_once=1 << 20):
+    with suppress(ConnectionError):
+        return b"".join(iter(partial(client.recv, at_once), b""))
+    return b""
+
+
+@pytest.mark.parametrize("request_", [b"", WHOLE[:20], WHOLE, WHOLE.replace(b"close", b"alive")])
+def test_clients_that_do_nothing_lose_their_places_to_others(request_):
+    with serving(most=3, patience=0.2) as address, ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(connected(address, request_))
+        answer = b""
+        until = time.monotonic() + 20
+        while not answer.endswith(LONG) and time.monotonic() < until:
+            with connected(address, WHOLE) as client:
+                answer = received(client)
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert answer.endswith(LONG)
+
+
+def test_a_client_that_reads_slowly_gets_everything():
+    with serving(patience=0.2) as address, connected(address, WHOLE) as client:
+        pieces = []
+        while piece := client.recv(1 << 20):
+            pieces.append(piece)
+            time.sleep(0.05)
+    assert b"".join(pieces).endswith(LONG)
