@@ -7,6 +7,7 @@ the evidence and may be made again, so they are not sealed. A run that did not c
 
 import hashlib
 import os
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -43,8 +44,14 @@ class _Sealed(msgspec.Struct):
 
 
 class _Seal(msgspec.Struct):
+    """``empty``: directories without anything in them; None in a seal of before there were these.
+
+    One that is gone is not told, as many programs that keep files do not keep such directories.
+    """
+
     format: int
     files: dict[str, _Sealed]
+    empty: list[str] | None = None
 
 
 def seal(directory: Path) -> None:
@@ -54,9 +61,13 @@ def seal(directory: Path) -> None:
         StoreError: it cannot be written, or a file cannot be read.
     """
     files: dict[str, _Sealed] = {}
+    empty: list[str] = []
     room = MOST_EVIDENCE
     try:
         for name, path in _evidence(directory):
+            if name.endswith("/"):
+                empty.append(name)
+                continue
             files[name] = _sealed(path, room)
             room -= files[name].size
     except UnfitFile as unfit:
@@ -64,7 +75,9 @@ def seal(directory: Path) -> None:
         raise StoreError(directory, what, "remove it: no run writes that") from unfit
     except OSError as error:
         raise StoreError.from_os_error(directory, "read what the run has left", error) from error
-    document = msgspec.json.encode(_Seal(FORMAT_VERSION, files), order="deterministic")
+    document = msgspec.json.encode(
+        _Seal(FORMAT_VERSION, files, sorted(empty)), order="deterministic"
+    )
     write_atomically(directory / SEAL, msgspec.json.format(document, indent=2) + b"\n")
 
 
@@ -112,7 +125,12 @@ def changes_since(directory: Path, document: bytes) -> list[str]:
             "read it with the rumpus that wrote it",
         )
     found = dict(_evidence(directory))
-    told = [f"{name} has come since" for name in sorted(found.keys() - sealed.files.keys())]
+    known = sorted([*sealed.files, *(sealed.empty or ())])
+    told = [
+        f"{name} has come since"
+        for name in sorted(found.keys() - sealed.files.keys())
+        if not (name.endswith("/") and (sealed.empty is None or _has_below(known, name)))
+    ]
     room = MOST_EVIDENCE
     for name, was in sorted(sealed.files.items()):
         if name not in found:
@@ -126,8 +144,17 @@ def changes_since(directory: Path, document: bytes) -> list[str]:
     return told
 
 
+def _has_below(known: list[str], directory: str) -> bool:
+    """Whether one of the names, which are in order, is that of a directory, or of what is in it."""
+    at = bisect_left(known, directory)
+    return at < len(known) and known[at].startswith(directory)
+
+
 def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
-    """A run's evidence, of whatever type the files are: name within the run, path."""
+    """A run's evidence, of whatever type the files are: name within the run, path.
+
+    The name of a directory without anything in it ends with a slash.
+    """
     waiting = [directory]
     while waiting:
         here = waiting.pop()
@@ -136,6 +163,8 @@ def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
         except OSError:  # a directory that cannot be read counts as such a file
             yield in_utf8(here.relative_to(directory)), here
             continue
+        if not entries and here != directory:
+            yield f"{in_utf8(here.relative_to(directory))}/", here
         for entry in entries:
             # A link to a directory is not followed: no run makes one, so it is reported as new.
             if entry.is_dir(follow_symlinks=False):

@@ -1,5 +1,6 @@
 """A run's seal: what was changed, came or went since is named; what is made of the run is not."""
 
+import json
 import os
 
 import pytest
@@ -21,6 +22,23 @@ def sealed(tmp_path):
 
 
 def test_what_was_not_touched_is_whole(sealed):
+    assert changes(sealed) == []
+
+
+def test_empty_folders_are_sealed_and_may_be_lost_on_the_way(sealed):
+    (sealed / "nodes/n2").mkdir()
+    seal(sealed)
+    assert changes(sealed) == []
+    (sealed / "nodes/n2").rmdir()
+    assert changes(sealed) == []
+
+
+def test_a_seal_of_before_empty_folders_were_named_is_still_one(sealed):
+    (sealed / "nodes/n2").mkdir()
+    path = sealed / SEAL
+    document = json.loads(path.read_text())
+    del document["empty"]
+    path.write_text(json.dumps(document))
     assert changes(sealed) == []
 
 
@@ -46,12 +64,17 @@ def test_a_run_that_was_not_sealed_has_no_changes_to_tell(sealed):
             lambda run: (run / "nodes/n2").symlink_to(run / "nodes/n1"),
             "nodes/n2 has come since",
         ),
+        (lambda run: (run / "nodes/n4").mkdir(), "nodes/n4/ has come since"),
+        (
+            lambda run: (run / "nodes/n1/version-2/log.ffffffff").mkdir(),
+            "nodes/n1/version-2/log.ffffffff/ has come since",
+        ),
         (
             lambda run: (run / os.fsdecode(b"more\xff")).write_text(""),
             "more\\xff has come since",
         ),
     ],
-    ids=["same size", "size", "gone", "new", "link", "not UTF-8"],
+    ids=["same size", "size", "gone", "new", "link", "folder", "folder of a log", "not UTF-8"],
 )
 def test_each_change_is_named(sealed, do, told):
     do(sealed)
