@@ -18,6 +18,7 @@ import msgspec
 
 from rumpus.mutation.source_mutants import SourceMutant
 from rumpus.mutation.targets import Target
+from rumpus.untrusted_toml import read_toml
 from rumpus.usage_error import UsageError
 
 NAME: Final = "equivalents.toml"
@@ -103,8 +104,8 @@ def _read(path: Path) -> Sequence[Equivalent]:
     if not path.is_file():
         return ()
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=_File).equivalent
-    except (msgspec.MsgspecError, ValueError, OSError) as error:
+        found = msgspec.convert(read_toml(path, "read what is no mistake"), _File).equivalent
+    except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from error
     for each in found:
         if not each.why.strip():
