@@ -163,7 +163,8 @@ def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
         except OSError:  # a directory that cannot be read counts as such a file
             yield in_utf8(here.relative_to(directory)), here
             continue
-        if not entries and here != directory:
+        in_place_of_file = here.parent == directory and here.name in MADE_OF_IT | LOGGED_ON
+        if not entries and here != directory and not in_place_of_file:
             yield f"{in_utf8(here.relative_to(directory))}/", here
         for entry in entries:
             # A link to a directory is not followed: no run makes one, so it is reported as new.

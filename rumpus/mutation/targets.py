@@ -5,6 +5,7 @@ the module that it adapts. Of a recipe of the user's own, its module and those t
 from the same package. Modules that clients and checks share are left out: they hold no recipe.
 """
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from rumpus.project_names import Names, source_of
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.runs.performing import find_recipe, known_workload
 from rumpus.runs.run_settings import RunSettings
+from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import is_reference
 
 _RECIPES: Final = "rumpus.recipes"
@@ -87,9 +89,18 @@ def targets_of(settings: RunSettings, recipe: str, names: Names) -> list[Target]
 
 
 def read(targets: Sequence[Target]) -> Iterator[tuple[Target, str]]:
-    """Targets with their sources."""
+    """Targets with their sources.
+
+    Raises:
+        UsageError: one is no Python in UTF-8.
+    """
     for each in targets:
-        yield each, each.file.read_text("utf-8")
+        try:
+            text = each.file.read_text("utf-8")
+            ast.parse(text)
+        except (OSError, SyntaxError, ValueError) as error:
+            raise UsageError(f"{each.file} cannot be mutated: {error}") from error
+        yield each, text
 
 
 def _has_recipe(name: str) -> bool:

@@ -37,9 +37,11 @@ def test_a_place_that_takes_no_cases_is_refused_at_the_start(
     rumpus, tmp_path, monkeypatch, words, option
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "it.case.json").write_text(DEADLOCK)
     (tmp_path / "file").touch()
-    (tmp_path / "nightly.toml").write_text(NIGHT)
+    if "CASE" in words:
+        (tmp_path / "it.case.json").write_text(DEADLOCK)
+    else:  # beside a case it would be ignored
+        (tmp_path / "nightly.toml").write_text(NIGHT)
     words = ["it.case.json" if word == "CASE" else word for word in words]
     answer = rumpus(*words, "file/place")
     assert answer.code == 4, answer.err

@@ -83,3 +83,11 @@ def test_what_makes_no_sense_is_refused(mutate, words, said):
     refused = mutate(*words)
     assert refused.returncode == 2
     assert said in refused.stderr
+
+
+def test_a_module_that_is_not_in_utf_8_is_refused_by_its_name(mutate, tmp_path):
+    text = "# coding: latin-1\n# \xe4\n" + LOCK
+    Path(tmp_path, "shop", "locks.py").write_bytes(text.encode("latin-1"))
+    refused = mutate()
+    assert refused.returncode == 2
+    assert "locks.py cannot be mutated" in refused.stderr

@@ -35,9 +35,12 @@ import rumpus  # noqa: E402 - after the module above is in its place
 from docs.generators import api_page, commands_page, option_tables  # noqa: E402
 from rumpus.campaigns.case import decode_case  # noqa: E402
 from rumpus.campaigns.shrinking import _usual_settings  # noqa: E402
+from rumpus.campaigns.trial_task import Seen  # noqa: E402
 from rumpus.command_line import main  # noqa: E402
 from rumpus.project_settings import find_settings  # noqa: E402
+from rumpus.results.fingerprint import Fingerprint  # noqa: E402
 
+SEEN = Seen(fingerprint=Fingerprint(kind="deadlock"), promised=True, story=())
 CASE = {
     "settings": {"workload": "register", "glow": 7},
     "seed": 1,
@@ -87,7 +90,7 @@ told = {
     "case": case(7).task().settings.glow,
     "case again": json.loads(case(7).to_json())["settings"],
     "wrong case": refusal(case, 10),
-    "shrunk": [each.settings.glow for each in _usual_settings(case(7).task())],
+    "shrunk": [each.settings.glow for each in _usual_settings(case(7).task(), SEEN)],
 }
 Path("pyproject.toml").unlink()
 told |= {
