@@ -72,6 +72,8 @@ def changes_of_pair(source: SourceText, first: ast.stmt, second: ast.stmt) -> It
         return
     if says_only(first) or says_only(second) or _stored(first) & _named(second):
         return
+    if not (_calls(first) or _calls(second)):
+        return  # two assignments, whose order nobody sees
     between = source.at(Span(source.span(first).end, source.span(second).start))
     swapped = source.said(second) + between + source.said(first)
     yield Change("swap", source.span(first, second), swapped)
@@ -264,6 +266,10 @@ def _stored(statement: ast.stmt) -> set[str]:
     """The names to which a statement gives a value."""
     nodes = ast.walk(statement)
     return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _calls(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.Call | ast.Await) for node in ast.walk(statement))
 
 
 def _named(statement: ast.stmt) -> set[str]:

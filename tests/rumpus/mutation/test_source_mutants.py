@@ -44,6 +44,7 @@ def applied(diff: str, text: str) -> str:
         ("log.info(a)\n'''words'''\nassert a", "drop", []),
         ("self.clear()\nself.look()", "swap", ["self.look()\nself.clear()"]),
         ("x = a\nself.look(x)", "swap", []),
+        ("self.x = a\nself.y = b", "swap", []),
         (
             "self.clear()\nfor x in a:\n    self.watch(x)",
             "swap",
