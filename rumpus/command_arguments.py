@@ -119,7 +119,8 @@ def _mutants(parser: argparse.ArgumentParser) -> None:
 
 
 def _mutate(parser: argparse.ArgumentParser) -> None:
-    importlib.import_module("rumpus.runs.run_arguments").add_settings(parser, without=("runs",))
+    arguments = importlib.import_module("rumpus.runs.run_arguments")
+    arguments.add_settings(parser, without=arguments.NOT_OF_MUTANTS)
     words = "hunt only so many mutants, drawn by hash: always the same ones (default: all)"
     add_count(parser, "--sample", 1, 1_000_000, words, default=None)
     words = "seconds of processor time for each mutant; one that shows nothing by then survives"

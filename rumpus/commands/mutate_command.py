@@ -62,12 +62,12 @@ def mutate_command(arguments: argparse.Namespace) -> int:
     trust_code(settings, lambda words: notices().print(words, soft_wrap=True, markup=False))
     targets = {recipe: targets_of(settings, recipe, names) for recipe in recipes_of(settings)}
     modules = {target.name: target for some in targets.values() for target in some}
-    if not modules:
-        raise UsageError(
-            f"{settings.workload} / {settings.recipe}: none of its modules can be mutated: it is "
-            "not made of Python source that simulated clients load"
-        )
     mutants = _made(modules)
+    if not mutants:
+        raise UsageError(
+            f"{settings.workload} / {settings.recipe}: there is nothing in it that could be "
+            "mutated: it is not made of Python source that simulated clients load"
+        )
     equivalents = Equivalents(modules.values())
     for old in equivalents.outdated(mutants):
         words = (
@@ -101,12 +101,8 @@ def mutate_command(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace) -> RunSettings:
     given = given_options(arguments)
     given["fixed"] = tuple(given)
-    given = {"argv": (), "time_limit": LOAD_S, **given}
-    if given.setdefault("ensemble", "sim") not in ("auto", "sim"):
-        raise UsageError("mutants are hunted in simulated runs alone: leave out --ensemble")
-    if given.get("patch") is not None:
-        raise UsageError("--patch: each mutant is a patch of its own: leave it out")
-    settings = replace(names_here().settings_of({**given, "ensemble": "sim"}), argv=())
+    given = {"argv": (), "time_limit": LOAD_S, **given, "ensemble": "sim"}
+    settings = replace(names_here().settings_of(given), argv=())
     return replace(settings, seed=settings.seed or 0)
 
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Collection
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rumpus.argument_types import (
     add_cases,
@@ -21,6 +21,12 @@ from rumpus.option_values import Choice, Flag
 from rumpus.runs.option import Declared
 from rumpus.runs.run_settings import OPTIONS
 from rumpus.runs.shard import shard_of
+
+NOT_OF_MUTANTS: Final = (
+    "ensemble", "handler", "image", "patch", "plan", "runs", "service", "swarm", "zookeeper"
+)  # fmt: skip
+"""Options of runs that those of mutants do not have: they are simulated, each with a patch of its
+own, and of all kinds."""
 
 
 def add_run_options(run: argparse.ArgumentParser) -> None:

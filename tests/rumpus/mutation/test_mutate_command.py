@@ -71,8 +71,9 @@ def test_what_a_trial_notices_is_told_kept_and_explained(mutate, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--patch", "x.diff"], "each mutant is a patch of its own"),
-        (["--ensemble", "docker"], "simulated runs alone"),
+        (["--patch", "x.diff"], "there is no option --patch"),
+        (["--recipe", "curator-mutex"], "there is nothing in it that could be mutated"),
+        (["--recipe", "redlock"], "redlock as it is cannot be run"),
         (["--sample", "0"], "--sample"),
         (["--least", "101"], "--least"),
         (["--time-limit", "3"], "cannot be run: 7 kinds of fault need at least 7 s"),
