@@ -51,7 +51,7 @@ def mutate_command(arguments: argparse.Namespace) -> int:
     """Make mutants of recipes and hunt them; the exit code.
 
     1 if one survives, or with ``--least`` if the score is lower; 3 if not all were hunted that
-    should have been; else 0.
+    should have been, or if no run comes to any; else 0.
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
@@ -229,7 +229,9 @@ def _answer(
     survived = any(each.state in SURVIVING for each in fates)
     least = arguments.least
     failed = survived if least is None else share is None or 100 * share.value < least
-    code = campaign_exit_code(failed=failed, errors=[], undecided=interrupted or left > 0)
+    # Mutants of which none is reached say nothing of the trial.
+    idle = share is None and any(each.state == "unreached" for each in fates)
+    code = campaign_exit_code(failed=failed, errors=[], undecided=interrupted or left > 0 or idle)
     end: dict[str, Any] = ending(code, interrupted=interrupted)
     if arguments.json:
         print_document(mutation_document(fates, left) | end)

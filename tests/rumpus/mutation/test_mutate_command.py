@@ -92,3 +92,12 @@ def test_a_module_that_is_not_in_utf_8_is_refused_by_its_name(mutate, tmp_path):
     refused = mutate()
     assert refused.returncode == 2
     assert "locks.py cannot be mutated" in refused.stderr
+
+
+def test_mutants_to_which_no_run_comes_decide_nothing(mutate, tmp_path):
+    idle = "class StockLock(Lock):\n    def forget(self):\n        self.gone = True\n"
+    locks = Path(tmp_path, "shop", "locks.py")
+    locks.write_text(f"from kazoo.recipe.lock import Lock\n\n\n{idle}")
+    told = mutate("--jobs", 2)
+    assert told.returncode == 3, told.stderr
+    assert "shop.locks, StockLock.forget: line 6" in told.stdout
