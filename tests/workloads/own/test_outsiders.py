@@ -62,7 +62,7 @@ SOUND = [
     ("partitioner", outsiders.Partitioner, BUSY),
     ("partitioner", partitioner.SetPartitioner, BUSY),
     # These have the interface of the recipes here.
-    ("jobs", Jobs, SELDOM),
+    ("jobs", Jobs, {**SELDOM, "time_limit": 14.0}),
     ("two-phase-commit", PeerCommit, KILLED),
     ("view", DataView, KILLED),
     ("breaking", IdentityLock, {**ALL, "nemesis": ["client-pause"]}),
