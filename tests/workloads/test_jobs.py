@@ -237,7 +237,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
     ("name", "seed", "kinds"),
     [
         ("persistent-claim", 3, ("client-kill",)),
-        ("unchecked-completion", 4, ("client-pause",)),
+        ("unchecked-completion", 2, ("client-pause",)),
         ("effect-first", 4, ("client-partition",)),
         ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
