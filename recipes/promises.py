@@ -24,6 +24,10 @@ HOLDING = frozenset({"unbelieving-holder", "early-timeout", "overdue-call"})
 """A client that was granted the lock believes that it holds it. A call that fails does not give
 up before its timeout, nor later than its timeout plus the grace."""
 
+ANSWERS = frozenset({"false-release", "unheld-release"})
+"""A release fails if what was held had been lost, or if nothing was, and only then. An ok says that
+it is gone from the servers."""
+
 LIVENESS = frozenset({"stuck-waiter", "deadlock", "orphan-node"})
 """Once faults have ended and holders release, every waiter proceeds and no znode is left over."""
 
@@ -129,8 +133,9 @@ def fair_contest(prevents: AbstractSet[str], notes: str) -> Promises:
     return Promises(
         prevents=EXCLUSION
         | HOLDING
-        | {"unaware-holder", "disconnected-belief", "refused-reentry", "token-regression"}
-        | {"unfair-grant", "herd"}
+        | ANSWERS
+        | {"unaware-holder", "disconnected-belief", "token-regression", "unfair-grant", "herd"}
+        | {"refused-reentry", "false-reentry"}
         | prevents,
         wakeups=1,
         tokens=True,
@@ -143,8 +148,9 @@ def unfair_contest(prevents: AbstractSet[str], notes: str) -> Promises:
     """What is promised where the quickest wins; arguments as for ``fair_contest``."""
     return Promises(
         prevents=HOLDING
-        | {"split-brain", "unaware-holder", "disconnected-belief", "refused-reentry"}
-        | {"token-regression"}
+        | ANSWERS
+        | {"split-brain", "unaware-holder", "disconnected-belief", "token-regression"}
+        | {"refused-reentry", "false-reentry"}
         | prevents,
         tokens=True,
         reentrant=True,

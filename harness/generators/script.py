@@ -157,6 +157,9 @@ Step = Invocation | Rest
 Steps = abc.Generator[Step, Op, None]
 """What a script's function returns. After a rest, too, it is resumed with the last completion."""
 
+Answered = abc.Generator[Step, Op, Op]
+"""The same for a part of a script that returns a completion to it."""
+
 ScriptFunction = Callable[[Client], Steps]
 """A script: called with its client, it returns the steps."""
 

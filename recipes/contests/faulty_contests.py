@@ -12,6 +12,7 @@ from kazoo.exceptions import (
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK, FairContest
+from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.mistake import given, made
 from rumpus.recipes.requests.deadline import Deadline
@@ -58,6 +59,15 @@ class KeepsPlace(FairContest):
         present = super()._take_out(entry, deadline)
         self._place = None
         return present
+
+
+class DeniesRelease(FairContest):
+    """A release that has removed the node says that it was not held."""
+
+    def leave(self, entry: Entry) -> None:
+        super().leave(entry)
+        made(entry.node, own=True)
+        raise NotHeld(f"{self._path}: our node {entry.node} was removed")
 
 
 class SortsByName(FairContest):

@@ -76,6 +76,21 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
         WAITS_FOR_ITSELF,
         {"refused-reentry"},
     ),
+    "denies-release": mutant(
+        with_contest(faulty_contests.DeniesRelease),
+        "a release says that the lock was not held, although it has just removed the node",
+        {"false-release"},
+    ),
+    "releases-nothing": mutant(
+        variant(FairLock, faulty_locks.ReleasesNothing),
+        "a release of what was lost, or was never granted, says nothing of it",
+        {"unheld-release"},
+    ),
+    "enters-what-was-lost": mutant(
+        variant(FairLock, faulty_locks.EntersWhatWasLost),
+        "a thread that was granted the lock enters again, although its session has ended since",
+        {"false-reentry"},
+    ),
     "reentrant-by-client": mutant(
         variant(FairLock, faulty_locks.ByClient),
         "re-entrance is by client and not by thread: any other thread of the holder's client walks "

@@ -15,7 +15,7 @@ from kazoo.client import KazooClient
 from rumpus.recipes.contests.contest import Contest
 from rumpus.recipes.contests.fair_contest import MARK, FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock
-from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Line, Promises
+from rumpus.recipes.promises import ANSWERS, EXCLUSION, HOLDING, LIVENESS, Line, Promises
 
 Mode = Literal["read", "write"]
 
@@ -25,6 +25,7 @@ WRITE: Final = "-write" + MARK
 PROMISES: Final = Promises(
     prevents=EXCLUSION
     | HOLDING
+    | ANSWERS
     | LIVENESS
     | {"unaware-holder", "disconnected-belief", "token-regression", "unfair-grant", "herd"},
     wakeups=1,

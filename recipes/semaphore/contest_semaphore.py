@@ -16,7 +16,7 @@ from kazoo.client import KazooClient
 from rumpus.recipes.contests.contest import Contest
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock
-from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+from rumpus.recipes.promises import ANSWERS, EXCLUSION, HOLDING, LIVENESS, Promises
 
 
 class SemaphoreContest(FairContest):
@@ -47,6 +47,7 @@ class Semaphore(ContestLock):
     promises: ClassVar[Promises] = Promises(
         prevents=EXCLUSION
         | HOLDING
+        | ANSWERS
         | LIVENESS
         | {"unaware-holder", "disconnected-belief", "unfair-grant", "herd"},
         wakeups=1,

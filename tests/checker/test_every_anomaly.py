@@ -12,6 +12,7 @@ import pytest
 from rumpus.checker.check import all_kinds
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.exclusion.answers import check_answers
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.partitions import check_ownership, check_sizes, members_at_once
@@ -34,6 +35,7 @@ from rumpus.checker.families.queue_accounting import accounts, judge_elements
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Words, extract_holds
+from rumpus.checker.timeline.ownership import Ownership, ServerView, SessionEnd
 from rumpus.checker.timeline.timeline import Place
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
@@ -127,6 +129,23 @@ def verified(*, released, valid):
             clock=None,
             path="/l",
         )
+    )
+
+
+def answered(*, ended_ms=None, entered=False, released=None, gone_ms=None):
+    """A holder that enters again, or releases; its session, or its node alone, ends at a time."""
+    recorded = Recorded().acquire(0, 10, 0, node="/l/n-0000000001", token=1)
+    if entered:
+        recorded.acquire(40, 50, 0, node="/l/n-0000000001", token=1)
+    if released:
+        recorded.add(60, 0, "invoke", "release").add(70, 0, released, "release")
+    end = None if gone_ms is None else gone_ms * 1_000_000
+    node = Ownership("/l/n-0000000001", "0x1", 1, 5_000_000, 1, end, gone_ms, deleted=True)
+    ends = {} if ended_ms is None else {"0x1": SessionEnd(ended_ms * 1_000_000, expired=True)}
+    view = ServerView(known=frozenset({"0x1"}), owners=[node], ends=ends)
+    history = ended(recorded).history()
+    return check_answers(
+        laid_out(history, holds=extract_holds(history, WORDS), words=WORDS, servers=view, faults=[])
     )
 
 
@@ -327,6 +346,22 @@ CASES = {
     "stale-sequencer": (
         lambda: verified(released=True, valid=True),
         lambda: verified(released=False, valid=True),
+    ),
+    "false-release": (
+        lambda: answered(released="fail", gone_ms=65),
+        lambda: answered(released="ok", gone_ms=65),
+    ),
+    "false-release, that leaves it": (
+        lambda: answered(released="ok"),
+        lambda: answered(released="ok", gone_ms=65),
+    ),
+    "unheld-release": (
+        lambda: answered(released="ok", gone_ms=30, ended_ms=30),
+        lambda: answered(released="fail", gone_ms=30, ended_ms=30),
+    ),
+    "false-reentry": (
+        lambda: answered(entered=True, ended_ms=30, gone_ms=30),
+        lambda: answered(entered=True),
     ),
     "refused-sequencer": (
         lambda: verified(released=False, valid=False),

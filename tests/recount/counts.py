@@ -279,6 +279,35 @@ def _(run):
     return count
 
 
+@counts(CONTENDED, "answers to holders", "releases")
+def _(run):
+    """Releases that said ok or failed."""
+    _, release = CONTENDED[run.results["workload"]]
+    return sum(call.type in ("ok", "fail") for call in run.of(release))
+
+
+@counts(CONTENDED, "answers to holders", "needless")
+def _(run):
+    """Those before which their client's latest acquires and releases leave nothing to release."""
+    f, release = CONTENDED[run.results["workload"]]
+    once = run.results["workload"] in ENTERED_ONCE
+    count = 0
+    for client in {call.client for call in run.calls}:
+        held, unsure = 0, False
+        for call in (each for each in run.calls if each.client == client):
+            if call.f not in (f, release):
+                continue
+            if call.type not in ("ok", "fail"):
+                unsure = True
+            elif call.f == f:
+                held += call.type == "ok"
+            else:
+                count += not held and not unsure
+                held = max(0, held - 1) if call.type == "ok" and not once else 0
+                unsure = unsure and call.type == "fail"
+    return count
+
+
 counts(ANY, "timeouts", "calls_with_a_timeout")(
     lambda run: sum("timeout" in (call.value or {}) for call in run.calls)
 )

@@ -18,7 +18,7 @@ from rumpus.checker.history import Op, session_hex
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.workers import CLIENT_KILLED
-from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
+from rumpus.harness.generators.script import Answered, Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.breaking.breakable_lock import (
     BLACKLIST,
     IdentityLock,
@@ -241,7 +241,7 @@ class BreakingWorkload(ContentionWorkload):
         else:
             yield from super().load(client)
 
-    def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - see the base
+    def hold(self, client: Client, granted: Op) -> Answered:  # noqa: ARG002 - see the base
         """Work, and perhaps hang."""
         pause = round(client.draws.uniform(0.001, 0.01), 4)
         hangs = _uses_blacklist(client) and client.draws.one_in(HANGS_IN)
@@ -249,6 +249,7 @@ class BreakingWorkload(ContentionWorkload):
         hang = {"hang": client.draws.choose(lengths)} if hangs else {}
         worked = yield self.work(acts=3, pause=pause, **hang)
         client.shared.note(client.number, worked)
+        return worked
 
     def let_go(self, client: Client, depth: int) -> Steps:
         """Release, or die."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 from rumpus.checker.check import Check
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.exclusion.answers import UNHELD_RELEASE, check_answers
 from rumpus.checker.exclusion.disconnection import check_disconnection
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.grants import check_grants_told, check_order, check_tokens
@@ -26,7 +27,15 @@ from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
 from rumpus.harness.generators.generator import Invocation
-from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
+from rumpus.harness.generators.script import (
+    Answered,
+    Client,
+    ScriptFunction,
+    Steps,
+    once,
+    only,
+    until_ok,
+)
 from rumpus.recipes.servers import ZOOKEEPER
 from rumpus.workloads.contests.contender import Census, Contender, Grant, Trespass, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, stats_of
@@ -180,7 +189,7 @@ class ContentionWorkload(Workload):
 
         A hold that goes on then is still released, so that nothing blocks the final phase. One
         attempt in six has a short timeout, so that waiters leave from the middle of the queue. With
-        a re-entrant recipe one holder in eight acquires twice.
+        a re-entrant recipe one holder in eight acquires twice, and so does each that has lost it.
         """
         while not client.is_over:
             granted = yield self.attempt(client)
@@ -195,7 +204,10 @@ class ContentionWorkload(Workload):
                     depth = 2 if self.words.counted else 1
                     yield from self.hold(client, again)
             else:
-                yield from self.hold(client, granted)
+                worked = yield from self.hold(client, granted)
+                if worked.type == "fail" and client.context.recipe.promises.reentrant:
+                    again = yield self.acquiring(REENTRY_PATIENCE_S)
+                    depth += again.type == "ok" and self.words.counted
             yield from self.stay(client)
             if self._cancels(client):
                 yield self.cancel()
@@ -238,8 +250,8 @@ class ContentionWorkload(Workload):
         """How many seconds a long hold may last, so that faults strike while something is held."""
         return 0.0
 
-    def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - for subclasses
-        """What a holder does until it releases."""
+    def hold(self, client: Client, granted: Op) -> Answered:  # noqa: ARG002 - for subclasses
+        """What a holder does until it releases; returns how the last of it ended."""
         longest, least = self.longest_hold(client), 0.0
         chance = self.one_long_in
         if holding := client.context.usage.holding:
@@ -248,13 +260,14 @@ class ContentionWorkload(Workload):
             for _ in range(int(client.draws.uniform(least, longest) / PART_S)):
                 worked = yield self.work(acts=PART_ACTS, pause=PART_PAUSE_S)
                 if worked.type != "ok":
-                    return
+                    return worked
         action = client.context.action
         if action.seconds:
             length = action.seconds if client.draws.one_in(2) else 0.0
-            yield self.work(acts=1, pause=0.0, seconds=length, guard=action.guard)
+            worked = yield self.work(acts=1, pause=0.0, seconds=length, guard=action.guard)
         else:
-            yield self.work(acts=3, pause=round(client.draws.uniform(0.001, 0.01), 4))
+            worked = yield self.work(acts=3, pause=round(client.draws.uniform(0.001, 0.01), 4))
+        return worked
 
     def stay(self, client: Client) -> Steps:
         """Go on acting for ``STAY_S``, if the client's links are cut and as long as it believes.
@@ -305,7 +318,13 @@ class ContentionWorkload(Workload):
             granted = yield self.acquiring(left, mode)
             if granted.type == "ok":
                 yield self.release()
+                yield from self._release_nothing(client)
                 return
+
+    def _release_nothing(self, client: Client) -> Steps:
+        """Release once too often, if the recipe promises to say so."""
+        if UNHELD_RELEASE.name in client.context.recipe.promises.prevents:
+            yield self.release()
 
     def _hold_or_lose_patience(self, client: Client) -> Steps:
         """``permits`` clients hold it, for longer than any attempt of the others may last."""
@@ -316,6 +335,8 @@ class ContentionWorkload(Workload):
         granted = yield self.acquiring(SHORT_PATIENCE_S, "write" if self.modes else None)
         if granted.type == "ok":
             yield self.release()
+        else:
+            yield from self._release_nothing(client)
 
     # The judgement.
 
@@ -339,6 +360,7 @@ class ContentionWorkload(Workload):
             partial(check_entitlement, dismissed=self.dismissed),
             check_disconnection,
             check_trespass,
+            check_answers,
             check_timeouts,
             *self.checks,
             check_censuses,

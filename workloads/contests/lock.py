@@ -14,7 +14,7 @@ from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.generators.script import Client, Steps
+from rumpus.harness.generators.script import Answered, Client, Steps
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.curator.catalogue import CURATOR_LOCKS
 from rumpus.recipes.lock.catalogue import LOCKS
@@ -117,11 +117,11 @@ class LockWorkload(ContentionWorkload):
         """Long where a recipe promises no stale belief, so that some holds end by themselves."""
         return 2 * client.context.session_timeout if _promises(client, "stale-belief") else 0.0
 
-    def hold(self, client: Client, granted: Op) -> Steps:
+    def hold(self, client: Client, granted: Op) -> Answered:
         """Hold as every contender; first publish the sequencer for the verifier."""
         if "sequencer" in (granted.value or {}):
             client.shared.append(granted.value["sequencer"])
-        yield from super().hold(client, granted)
+        return (yield from super().hold(client, granted))
 
     checks = (check_fence, check_lock_delay, check_sequencers)
     needs = (

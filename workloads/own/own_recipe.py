@@ -45,17 +45,20 @@ from rumpus.workloads.own.tolerant_calls import (
 
 ONLY_IF_PROMISED: Final = frozenset(
     {
-        "early-timeout", "herd", "overdue-call", "refused-reentry", "token-regression",
-        "unaware-holder", "unbelieving-holder", "unfair-grant",
+        "early-timeout", "false-reentry", "herd", "overdue-call", "refused-reentry",
+        "token-regression", "unaware-holder", "unbelieving-holder", "unfair-grant",
+        "unheld-release",
     }
 )  # fmt: skip
 """What is not judged unless its author promises it: plain code on kazoo has no timeouts that hold
-while no server answers, no tokens, and no order, and learns late of the end of its session."""
+while no server answers, no tokens, and no order, and learns late of the end of its session. To
+release what one does not hold is an error in some libraries, and nothing in others."""
 
 
 NOT_ON_SERVICES: Final = frozenset(
     {
-        "double-grant", "false-census", "herd", "refused-reentry", "stale-belief",
+        "double-grant", "false-census", "false-reentry", "false-release", "herd",
+        "refused-reentry", "stale-belief",
         "unaware-holder", "unbelieving-holder", "unfair-grant",
     }
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Final
 
 from rumpus.checker.check import all_kinds
 from rumpus.checker.nearest_name import nearest
-from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+from rumpus.recipes.promises import ANSWERS, EXCLUSION, HOLDING, LIVENESS, Promises
 
 UNAVOIDABLE: Final = frozenset({"stale-belief", "stale-action", "fenced"})
 """What no lock without a validity window or a fence can prevent."""
@@ -43,8 +43,9 @@ NAMES: Final[dict[str, frozenset[str]]] = {
     "fifo": frozenset({"unfair-grant"}),
     "no-herd": frozenset({"herd"}),
     "tokens": frozenset({"token-regression"}),
-    "reentrant": frozenset({"refused-reentry"}),
+    "reentrant": frozenset({"refused-reentry", "false-reentry"}),
     "timeouts": frozenset({"early-timeout", "overdue-call"}),
+    "answers": ANSWERS,
     "belief": HOLDING - {"early-timeout", "overdue-call"} | {"unaware-holder"},
     "validity": frozenset({"stale-belief"}),
 }

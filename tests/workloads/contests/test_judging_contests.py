@@ -84,6 +84,7 @@ def test_clients_that_take_turns_are_valid():
     assert (verdict.outcome, verdict.exit_code, verdict.anomalies) == ("valid", 0, [])
     assert {check.name for check in verdict.checks} == {
         "exclusion",
+        "answers to holders",
         "entitlement",
         "disconnection",
         "overdue",
