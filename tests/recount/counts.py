@@ -275,7 +275,8 @@ def _(run):
     count = 0
     for call in run.of(f):
         own = [g for g in held if g.client == call.client and g.granted <= call.called]
-        count += call.error != "open" and bool(own) and call.called < own[-1].believed_until
+        if own and call.error != "open" and call.called < own[-1].believed_until:
+            count += not any(since <= call.called < until for since, until in own[-1].gaps)
     return count
 
 

@@ -19,6 +19,7 @@ class Grant:
     acts: list = field(default_factory=list)
     depth: int = 1
     believing: bool = True
+    gaps: list = field(default_factory=list)
 
 
 def grants_of(run, acquire, release, *, counted=True):
@@ -75,6 +76,8 @@ def grants_of(run, acquire, release, *, counted=True):
             if f == "doubts":
                 stop(grant, record["time"])
             elif f == "believes" and grant.release_called is None:
+                if not grant.believing:
+                    grant.gaps.append((grant.believed_until, record["time"]))
                 grant.believing = True
     for grant in current.values():
         stop(grant, run.end)
