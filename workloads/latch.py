@@ -11,6 +11,7 @@ from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.families.latch_entries import check_entries
 from rumpus.harness.clients.client_body import ClientContext, Leaves
+from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.latch.catalogue import LATCHES
 from rumpus.recipes.latch.tally_latch import Latch
@@ -23,6 +24,9 @@ LEAVERS: Final = 4
 
 LAST_KEY: Final = 0
 """The latch that all clients pass once every fault is healed; those of the load begin with 1."""
+
+LONG_REST_S: Final = 5.0
+"""How long half of the rests last at most; in short runs a quarter of these."""
 
 PATIENCE_S: Final = 15.0
 """Most waits' timeout. It is longer than a latch is held up by faults and slow clients together, so
@@ -78,11 +82,12 @@ class LatchWorkload(Workload):
         Some clients leave after they have counted: the others wait for a latch that counts a
         session that has ended.
         """
+        longest = min(LONG_REST_S, client.context.until / SECOND / 4)
         while not client.is_over:
             if key := client.shared[client.number]:
                 patience = client.draws.weighted((3, PATIENCE_S), (1, 0.3))
                 yield self.wait(key=key, count=client.clients - key % 2, timeout=patience)
-            yield client.rest(0.0, client.draws.weighted((1, 0.5), (1, 5.0)))
+            yield client.rest(0.0, client.draws.weighted((1, 0.5), (1, longest)))
             done = yield self.count_down(key=key + 1, count=client.clients - (key + 1) % 2)
             client.shared[client.number] += done.type == "ok"
             if done.type == "ok" and not client.is_over and client.draws.one_in(LEAVERS):

@@ -53,6 +53,9 @@ STAYING, LEAVING = range(0, 10_000, 2), range(1, 10_000, 2)
 LATE_S = 3.0
 """How many seconds later the leaving ones come back: the others have their shares then."""
 
+SWAP_S = 2.0
+"""How many seconds later one member takes another's place: the others work on their shares then."""
+
 GLANCE_S = 0.02
 """Seconds from one action of an owner to the next."""
 
@@ -106,6 +109,15 @@ class Member:
         kazoo, lines = self.context.kazoo, [f"{self.lines}/{part}" for part in PARTS]
         paths = [path for line in lines for path in children_of(kazoo, line)]
         return nodes_at(kazoo, paths)
+
+
+LEAST_TO_SWAP = 4
+"""How many clients it takes that one takes another's place, and the order of the others changes."""
+
+
+def _successor(client: Client) -> int:
+    """Who takes the place of client 0: the last of those that had left, or -1 if they are few."""
+    return max(LEAVING[: client.clients // 2]) if client.clients >= LEAST_TO_SWAP else -1
 
 
 class PartitionerWorkload(Workload):
@@ -206,8 +218,9 @@ class PartitionerWorkload(Workload):
         """Half of the members leave, and come back when the others have shared out the set.
 
         When it is shared out among all members, every client tells what it owns. Then the same half
-        leaves for good. When the others have shared out the set, every client tells again. Then the
-        others leave, too, and one client looks what is left.
+        leaves, and every client tells again when the others have shared out the set. Then one of
+        these leaves and one of the others comes at once, so that there are as many members as
+        before, and every client tells once more. Then all leave, and one client looks what is left.
         """
         inspect = until_ok(lambda client: self.inspect(patience=client.expiry_s), 5)
         leave = until_ok(self.leave(), 6)
@@ -215,12 +228,30 @@ class PartitionerWorkload(Workload):
         return [
             *(only(LEAVING, leave), self._settle, tell[0]),
             *(only(LEAVING, leave), only(STAYING, self._settle), tell[1]),
-            *(only(STAYING, leave), only([0], inspect)),
+            *(self._swap, self._tell_after_swap),
+            *(leave, only([0], inspect)),
         ]
 
-    def _settle(self, client: Client) -> Steps:
+    def _swap(self, client: Client) -> Steps:
+        """Client 0 leaves, and another that had left comes at the same time; the others stay."""
+        successor = _successor(client)
+        if successor < 0:
+            return
+        if client.number == 0:
+            yield client.rest(SWAP_S)
+            yield from until_ok(self.leave(), 6)(client)
+        elif client.number == successor:
+            yield from self._settle(client, SWAP_S)
+        elif client.number in STAYING:
+            yield from self._settle(client)
+
+    def _tell_after_swap(self, client: Client) -> Steps:
+        if _successor(client) >= 0:
+            yield from until_ok(self.own(round=2), 3)(client)
+
+    def _settle(self, client: Client, late: float = LATE_S) -> Steps:
         """Take a share, and another one whenever the members change."""
-        yield client.rest(LATE_S if client.number in LEAVING else 0.0)
+        yield client.rest(late if client.number in LEAVING else 0.0)
         until = client.time + int(SETTLING_S * SECOND)
         while client.time < until:
             came = yield self._acquire(client, PATIENCE_S, until)

@@ -279,9 +279,11 @@ class CornersTask:
     Attributes:
         settings: what to run; what was not given of them becomes that of the scopes.
         number: which corners: some of the first scope for 0, others for 1, and so on until it has
-            had all, then those of the next scope, round about.
+            had all, then those of the next scope. Then come the corners of the operations after the
+            first ones, in each scope, and then all begins anew.
         modes: some of ``CORNER_MODES``.
-        operations: how many operations of each client are covered.
+        operations: how many operations of each client are covered at first, and as many after them:
+            in some workloads a client has seldom waited in vain in its first three.
     """
 
     settings: RunSettings
@@ -299,7 +301,10 @@ def perform_corners(task: CornersTask) -> list[BranchOutcome]:
         KeyboardInterrupt: Ctrl-C.
     """
     scopes = [_Looked.at(settings, task) for settings in scopes_of(task.settings)]
-    turn = task.number % max(1, sum(scope.pieces for scope in scopes))
+    turn = task.number
+    if turn >= sum(scope.pieces for scope in scopes):
+        scopes += [first.further(task) for first in scopes]
+        turn %= sum(scope.pieces for scope in scopes) or 1
     for scope in scopes:
         if turn < scope.pieces:
             return scope.perform(turn)
@@ -325,6 +330,13 @@ class _Looked:
         )
         base = perform_branches(together)
         return cls(together, base, list(places(base[0].frames, task.modes)))
+
+    def further(self, task: CornersTask) -> "_Looked":
+        """The corners of as many operations after those of this one."""
+        more = replace(task, operations=2 * task.operations)
+        longer = self.at(self.together.settings, more)
+        known = set(self.found)
+        return replace(longer, found=[place for place in longer.found if place not in known])
 
     @property
     def pieces(self) -> int:

@@ -61,6 +61,9 @@ VIGIL_SHARE = 0.4
 it all clients but the feeders only take, and the feeders put few elements. In runs of 60 s it
 covers two or three faults."""
 
+SHORT_VIGIL_S, SHORT_VIGIL_SHARE = 2.4, 0.8
+"""In a run of few seconds: enough for a waiter to be held back until an element is put."""
+
 FEEDERS = 2
 """How many clients are feeders: one goes on putting when a fault strikes the other. Where elements
 are claimed, half of the clients at most: each element is three operations to its consumer, and a
@@ -105,6 +108,12 @@ class Consumer:
     kazoo: KazooClient
     queue: Any
     claim: Claim | None = None
+
+
+def _vigil(load_s: float) -> float:
+    """How many seconds the vigil of a load lasts."""
+    short = min(SHORT_VIGIL_S, SHORT_VIGIL_SHARE * load_s)
+    return min(VIGIL_S, max(VIGIL_SHARE * load_s, short))
 
 
 def claims(recipe: Any) -> bool:
@@ -273,7 +282,7 @@ class QueueWorkload(Workload):
     def _traffic(self, client: Client) -> Steps:
         until, draws, claimed = client.context.until, client.draws, claims(client.context.recipe)
         flood, ebb, handoffs = CLAIMED_S if claimed else TAKEN_S
-        vigil = until - round(min(VIGIL_S * SECOND, VIGIL_SHARE * until))
+        vigil = until - round(_vigil(until / SECOND) * SECOND)
         feeding, end = until + int(FEEDING_S * SECOND), until + int(VIGIL_END_S * SECOND)
         names = (f"{client.number}.{number}" for number in count())
         feeders = min(FEEDERS, client.clients // 2 if claimed else client.clients - 1)
@@ -290,7 +299,7 @@ class QueueWorkload(Workload):
                 hungry -= came.type == "ok" and came.time >= feeding
                 if not hungry:
                     return
-                yield client.rest(TRICKLE_S)
+                yield client.rest(TRICKLE_S + client.context.usage.think)
             elif floods and not waits and draws.one_in(LEAVERS):
                 yield self.leave()
             elif not waits and draws.below(4) < (3 if floods else int(claimed)):

@@ -2,8 +2,9 @@ from contextlib import closing
 
 import pytest
 
+from rumpus.campaigns import corners as of_runs
 from rumpus.campaigns.case import case_of
-from rumpus.campaigns.corners import Corners, small_settings
+from rumpus.campaigns.corners import Corners, CornersTask, perform_corners, small_settings
 from rumpus.campaigns.replaying import replay
 from rumpus.harness.simulated_faults import SWITCH
 from rumpus.nemesis.client_frame import FRAME_MODES
@@ -126,3 +127,19 @@ def test_frames_and_switches_are_numbered_apart(inline):
 def test_a_run_that_cannot_be_performed_is_an_error(inline):
     with pytest.raises(Exception, match="unknown recipe"):
         walk(small("lock", "no-such"), ["drops"], inline, operations=1)
+
+
+@one_in(2)
+def test_pieces_have_each_corner_once_those_of_the_first_operations_first(monkeypatch):
+    plan, placed = of_runs._plan, []
+    monkeypatch.setattr(of_runs, "_plan", lambda places, _: placed.extend(places) or plan([], 1.0))
+    settings = small("counter", "kazoo", time_limit=2.2, clients=2, usage="think=0.5")
+    pieces = []
+    while len(pieces) < 2 or pieces[-1] != pieces[0]:
+        task = CornersTask(settings=settings, number=len(pieces), modes=["cuts"], operations=1)
+        assert len(perform_corners(task)) == 1 + len(placed)
+        pieces.append(placed.copy())
+        placed.clear()
+    every = [place for piece in pieces[:-1] for place in piece]
+    assert len(every) == len(set(every)) > len(pieces[0])
+    assert max(place.number for place in pieces[0]) < max(place.number for place in pieces[-2])
