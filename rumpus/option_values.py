@@ -177,6 +177,8 @@ class Text(Values[str]):
             raise WrongValue(f"{value!r} is no text")
         if not self.blank and not str(value).strip():
             raise WrongValue("it is empty")
+        if "\0" in str(value):
+            raise WrongValue(f"{value!r} has a null character, which no name and no path has")
         return str(at_home(Path(value))) if self.home and str(value).startswith("~") else str(value)
 
 
@@ -255,6 +257,14 @@ def at_home(path: Path) -> Path:
     return path.expanduser() if path.parts[:1] == ("~",) else path
 
 
+def is_there(path: Path) -> bool:
+    """Whether a path leads to something. One that is too long for a path leads to nothing."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 @dataclass(frozen=True)
 class File(Values[Path]):
     """A file or a directory, which need not exist."""
@@ -268,7 +278,7 @@ class File(Values[Path]):
 
     def checked(self, value: Any) -> Path:
         """The path."""
-        if not isinstance(value, str | Path) or not str(value):
+        if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
             raise WrongValue(f"{value!r} is no path")
         return at_home(Path(value))
 

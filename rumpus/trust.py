@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rumpus.option_values import at_home, is_there
 from rumpus.project_names import Names, found_module, names_here, references_of
 from rumpus.results.store_error import StoreError
 from rumpus.runs.mended_library import changes_of
@@ -57,10 +58,10 @@ def code_of(settings: "RunSettings") -> Iterator[Code]:
     if settings.kazoo is not None:
         base, changes = changes_of(settings.kazoo)
         for each in (base, *changes):
-            if each and (there := Path(each).expanduser()).exists():
+            if each and is_there(there := at_home(Path(each))):
                 yield Code("kazoo", each, str(there.resolve()))
     if settings.patch is not None:
-        yield Code("patch", settings.patch, str(Path(settings.patch).expanduser().resolve()))
+        yield Code("patch", settings.patch, str(at_home(Path(settings.patch)).resolve()))
     if settings.image is not None:
         yield Code("image", settings.image, settings.image)
 

@@ -341,7 +341,7 @@ class _Runs:
 
     def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
         """Perform one run; its result. A run that `end` stopped has a signal's exit code."""
-        command = [sys.executable, "-c", program_for(os.getpid()), *mutant.words(seed, kinds)]
+        command = [sys.executable, "-P", "-c", program_for(os.getpid()), *mutant.words(seed, kinds)]
         try:
             with scratch("mutants") as directory:
                 return self._perform([*command, "--runs", str(directory), "--json"])

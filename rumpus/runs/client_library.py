@@ -19,6 +19,7 @@ from typing import Final
 import kazoo
 
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.option_values import at_home
 from rumpus.runs.mended_library import changed_copy, changes_of
 from rumpus.usage_error import UsageError
 
@@ -66,7 +67,7 @@ def released_kazoos(first: str, last: str) -> list[str]:
         UsageError: there is no such version, or the first one is not older than the last one.
         EnvironmentRefusal: pip finds no versions.
     """
-    command = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check"]
     try:
         ended = subprocess.run(
             [*command, "index", "versions", "kazoo"],
@@ -122,7 +123,7 @@ def _installed(version: str, say: Callable[[str], None]) -> Path:
 
 
 def _pip_install(version: str, target: Path) -> None:
-    command = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check"]
     command += ["install", "--quiet", "--no-user", "--target", str(target), f"kazoo=={version}"]
     try:
         ended = subprocess.run(
@@ -155,7 +156,7 @@ _OTHERWISE: Final = (
 
 def _linked(asked: str) -> Path:
     """A directory in the cache with a link to the package: its neighbours must not be imported."""
-    given = Path(asked).expanduser()
+    given = at_home(Path(asked))
     found = [
         place for place in (given, given / "kazoo", given / "src" / "kazoo") if _is_kazoo(place)
     ]

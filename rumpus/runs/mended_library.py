@@ -15,6 +15,7 @@ from typing import Final
 
 from rumpus.git_calls import apply_change
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.option_values import at_home, is_there
 from rumpus.usage_error import UsageError
 
 _IN_MARKDOWN: Final = re.compile(r"^```diff\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -28,7 +29,7 @@ def changes_of(asked: str) -> tuple[str, list[str]]:
     Args:
         asked: as for ``client_library.find_kazoo``.
     """
-    if Path(asked).expanduser().exists():
+    if is_there(at_home(Path(asked))):
         return asked, []
     base, *files = asked.split("+")
     return base, files
@@ -81,7 +82,7 @@ def files_with_changes(place: Path) -> list[Path]:
 def _changes_in(file: str) -> Iterator[str]:
     if not file:
         raise UsageError("--kazoo: name a file with a change after each +")
-    place = Path(file).expanduser()
+    place = at_home(Path(file))
     found = [change for each in files_with_changes(place) for change in _read(str(each))]
     if not any(change.strip() for change in found):
         raise UsageError(
@@ -93,7 +94,7 @@ def _changes_in(file: str) -> Iterator[str]:
 
 def _read(file: str) -> list[str]:
     try:
-        text = Path(file).expanduser().read_text("utf-8")
+        text = at_home(Path(file)).read_text("utf-8")
     except OSError as error:
         raise UsageError(f"--kazoo: cannot read the change {file} ({error.strerror})") from error
     except UnicodeDecodeError as error:

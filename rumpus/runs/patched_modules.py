@@ -17,6 +17,7 @@ from typing import Final
 from rumpus.git_calls import apply_change
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated.workers import PRIVATE, SHARED
+from rumpus.option_values import at_home
 from rumpus.project_names import names_here, source_of
 from rumpus.usage_error import UsageError
 
@@ -38,7 +39,7 @@ def patched_modules(file: Path, kazoo: str | None = None) -> dict[str, str]:
         EnvironmentRefusal: there is no Git to apply it with.
     """
     try:
-        change = file.expanduser().read_text("utf-8")
+        change = at_home(file).read_text("utf-8")
     except OSError as error:
         raise UsageError(f"--patch: cannot read {file} ({error.strerror})") from error
     except UnicodeDecodeError as error:

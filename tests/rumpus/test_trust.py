@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import rumpus
 from rumpus.command_line import main
 from rumpus.trust import places_file, trusted_places
 from tests.rumpus.campaigns.conftest import DEADLOCK
@@ -76,6 +78,37 @@ def test_a_case_is_refused_that_names_strange_code(here, capsys, words):
     assert f"recipe evil_lock:Lock, from {here / 'evil_lock.py'}" in told
     assert "--trust" in told
     assert not ran(here)
+
+
+def test_pip_is_not_taken_from_a_strangers_tree(here, monkeypatch, capsys):
+    (here / "pip.py").write_text(EVIL)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert main(["replay", str(case(here, recipe="fair", kazoo="2.6.0"))]) == 4
+    assert "pip cannot install kazoo 2.6.0" in " ".join(capsys.readouterr().out.split())
+    assert not ran(here)
+
+
+def test_no_python_is_started_that_looks_for_modules_in_the_working_directory():
+    """``-P`` and ``-I`` take it off the path, on which ``-c`` and ``-m`` put it first."""
+    started = [
+        (each.name, found[1])
+        for folder in ("rumpus", "harness")
+        for each in Path(rumpus.__file__).parents[1].joinpath(folder).rglob("*.py")
+        for found in re.finditer(r"sys\.executable,\s*(\S+)", each.read_text())
+        if found[1] != "*worker],"
+    ]
+    assert len(started) > 5
+    assert {word for _, word in started} == {'"-P",', '"-I",'}, started
+
+
+def test_what_no_path_can_be_is_refused_by_its_name(here, capsys):
+    for name in ("kazoo", "patch"):
+        for value in ("~nobody-has-that-name/x", "2.8.0+~nobody-has-that-name/x", "x" * 5000):
+            assert main(["replay", str(case(here, recipe="fair", **{name: value}))]) in (2, 4)
+            assert "defect" not in capsys.readouterr().err
+        assert main(["replay", str(case(here, recipe="fair", **{name: "a\0b"}))]) == 2
+        assert f"{name}: 'a\\x00b' has a null character" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
