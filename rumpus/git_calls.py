@@ -92,7 +92,9 @@ def _call(
         [program, "-C", str(directory), "--no-pager", *words],
         input=told,
         capture_output=True,
-        text=True,
+        # Names of files and of filters may be any bytes.
+        encoding="utf-8",
+        errors="surrogateescape",
         check=False,
         env={**os.environ, **_ENVIRONMENT, **_in_environment(settings), **(more or {})},
     )

@@ -19,7 +19,7 @@ from rumpus.exit_codes import campaign_exit_code, ending
 from rumpus.harness.scratch import scratch
 from rumpus.live_line import LiveLine
 from rumpus.mutation.equivalents import NAME, Equivalents, stub
-from rumpus.mutation.fates import Fate, FateFile, fate_of
+from rumpus.mutation.fates import Fate, FateFile, fate_of, told_again
 from rumpus.mutation.hunting import Hunt
 from rumpus.mutation.scores import (
     SURVIVING,
@@ -89,7 +89,7 @@ def mutate_command(arguments: argparse.Namespace) -> int:
             file.note(fate_of(each, "equivalent", why=why))
     left = [each for each in chosen if not _is_known(file, each, arguments.budget)]
     interrupted = _hunted(arguments, settings, targets, left, file)
-    fates = [file.fates[each.id] for each in chosen if each.id in file.fates]
+    fates = [told_again(file.fates[each.id], each) for each in chosen if each.id in file.fates]
     patches = arguments.output / name
     _save_survivors(chosen, file, patches)
     recipe = settings.recipe or "RECIPE"

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ the byte the run of the recipe as it is. ``unreached``: no run comes to its line
 is no mistake, as somebody has explained."""
 
 _LARGEST: Final = 1 << 28
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Fate(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +74,17 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
 
 def fate_of(mutant: SourceMutant, state: State, **more: object) -> Fate:
     """The fate of a mutant; ``more`` are attributes of `Fate`."""
-    told = {
-        name: getattr(mutant, name)
-        for name in ("id", "module", "function", "line", "operator", "words")
-    }
-    return msgspec.convert({**told, "state": state, **more}, Fate)
+    return msgspec.convert({**_told(mutant), "state": state, **more}, Fate)
+
+
+def told_again(fate: Fate, mutant: SourceMutant) -> Fate:
+    """A fate from a file, with what the mutant says of itself: the file may be anybody's."""
+    return msgspec.structs.replace(fate, **_told(mutant))
+
+
+def _told(mutant: SourceMutant) -> dict[str, Any]:
+    names = ("id", "module", "function", "line", "operator", "words")
+    return {name: getattr(mutant, name) for name in names}
 
 
 class FateFile:
@@ -128,7 +135,7 @@ class FateFile:
             return False, True
         try:
             of = msgspec.json.decode(lines[0], type=dict[str, str])["basis"]
-        except (msgspec.MsgspecError, KeyError) as error:
+        except (*_UNREADABLE, KeyError) as error:
             raise UsageError(f"{self.path}: no file of mutants' fates ({error})") from error
         if of != basis:
             self.forgotten = len(lines) - 1
@@ -136,7 +143,7 @@ class FateFile:
         for number, line in enumerate(lines[1:], 2):
             try:
                 fate = msgspec.json.decode(line, type=Fate)
-            except msgspec.MsgspecError as error:
+            except _UNREADABLE as error:
                 if number == len(lines):
                     return True, False
                 raise UsageError(f"{self.path}, line {number}: {error}") from error

@@ -57,6 +57,16 @@ def test_git_itself_runs_what_the_repository_names(hostile, words):
     assert ran.exists()
 
 
+def test_names_may_be_any_bytes(tmp_path):
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", "it")
+    strange = tmp_path / os.fsdecode(b"\xff.py")
+    strange.touch()
+    with (tmp_path / ".git" / "config").open("ab") as config:
+        config.write(b'[filter "\xfe"]\n\tclean = false\n')
+    assert Repository(tmp_path).changed_since("HEAD") == {strange}
+
+
 def test_rumpus_has_it_run_nothing(hostile, tmp_path):
     place, ran = hostile
     repository = Repository(place)

@@ -1,9 +1,10 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rumpus.mutation.equivalents import NAME, Equivalents
-from rumpus.mutation.fates import FateFile, State, fate_of
+from rumpus.mutation.fates import FateFile, State, fate_of, told_again
 from rumpus.mutation.scores import score_of
 from rumpus.mutation.source_mutants import SourceMutant, mutants_of
 from rumpus.mutation.targets import Target
@@ -52,13 +53,30 @@ def test_fates_of_another_basis_are_forgotten_and_said_to_be(tmp_path: Path) -> 
     assert FateFile(path, "basis").fates == {}
 
 
-@pytest.mark.parametrize("text", ["words\n", '{"a": 1}\n', '{"basis":"basis"}\n{"id":1}\n{}\n'])
-def test_another_file_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"words\n",
+        b'{"a": 1}\n',
+        b'{"basis":"basis"}\n{"id":1}\n{}\n',
+        b'{"basis":"\xff"}\n',
+        b'{"basis":"basis"}\n{"id":"\xff"}\n{}\n',
+        b'{"basis":"basis"}\n{"x":' + b"[" * 5000 + b"]" * 5000 + b"}\n{}\n",
+    ],
+)
+def test_another_file_is_refused_and_left_alone(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "lock.jsonl"
-    path.write_text(text)
+    path.write_bytes(text)
     with pytest.raises(UsageError, match=r"lock\.jsonl"):
         FateFile(path, "basis")
-    assert path.read_text() == text
+    assert path.read_bytes() == text
+
+
+def test_what_a_file_says_of_a_mutant_itself_does_not_count() -> None:
+    one = mutants()[0]
+    kept = fate_of(one, "killed", by=("split-brain",))
+    changed = msgspec.structs.replace(kept, module="/[link=x:///]", function="f\x1b[2J", line=-1)
+    assert told_again(changed, one) == kept
 
 
 @pytest.mark.parametrize(
