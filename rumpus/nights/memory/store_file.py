@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, Final, Self
 
 from rumpus.checker.untrusted_file import other_than_file
@@ -58,11 +59,15 @@ _HELD: Final[dict[str, int]] = {}
 NO_NIGHTS: Final = "no nights yet: rumpus nightly makes them"
 
 
-_AT_ONCE: Final = 1_000
 _FEW_ROWS: Final = 10_000
 _LEAST_ROW: Final = 4
 """Bytes of a file for each row that a query finds. A damaged tree of SQLite's may be a net, in
 which one page is reached a thousand times."""
+
+_LITTLE: Final = 128 << 20
+_MOST_OF_FILE: Final = 8
+"""Bytes of memory that a query may find, in all, and for each byte of the file: what joins tables
+finds one long text again with each row."""
 
 
 class StoreFile:
@@ -231,16 +236,21 @@ class StoreFile:
             UnreadableRun: it is damaged.
         """
         found: list[tuple[Any, ...]] = []
+        most_rows, most_bytes, taken = _FEW_ROWS, _LITTLE, 0
         with self._bounded():
-            cursor = self._connection.execute(sql, values)
-            while part := cursor.fetchmany(_AT_ONCE):
-                found += part
-                if len(found) > _FEW_ROWS and len(found) > self._bytes() // _LEAST_ROW:
-                    raise UnreadableRun(
-                        self.path,
-                        "it is damaged: a query finds more rows than it has room for",
-                        "move it out of the way and begin anew",
-                    )
+            for row in self._connection.execute(sql, values):
+                found.append(row)
+                taken += sum(map(getsizeof, row))
+                if len(found) > most_rows or taken > most_bytes:
+                    size = self._bytes()
+                    most_rows = max(most_rows, size // _LEAST_ROW)
+                    most_bytes = max(most_bytes, size * _MOST_OF_FILE)
+                    if len(found) > most_rows or taken > most_bytes:
+                        raise UnreadableRun(
+                            self.path,
+                            "it is damaged: a query finds more than it has room for",
+                            "move it out of the way and begin anew",
+                        )
         return found
 
     def _bytes(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store_file import StoreFile
+from rumpus.nights.memory.store_keys import keyed, keyed_versions
 from rumpus.nights.memory.store_rows import NOT_PERFORMED, SubjectPast, Tally, from_json
 
 
@@ -49,43 +50,43 @@ def tallies(
     query = f"SELECT batch_id, figure, count, total, squares FROM figure_sums WHERE {of_these}"  # noqa: S608
     sums = file.rows(query, values) if figures else []
     moments = _by_batch((batch, name, Moments(*each)) for batch, name, *each in sums)
+    names, branches = keyed(file, "nights", "name"), keyed(file, "nights", "branch")
+    subjects, versions = keyed(file, "subjects", "key"), keyed_versions(file)
     rows = file.rows(
-        "SELECT b.id, nights.name, nights.branch, subjects.key, b.role, b.name, b.kind, "  # noqa: S608
-        "version_sets.versions, (SELECT SUM(seconds) FROM outcomes o WHERE o.batch_id = b.id) "
+        "SELECT b.id, b.night_id, b.subject_id, b.role, b.name, b.kind, b.version_set_id, "  # noqa: S608
+        "(SELECT SUM(seconds) FROM outcomes o WHERE o.batch_id = b.id) "
         f"FROM {chosen} ORDER BY nights.began, nights.id, b.id",
         values,
     )
     return [
         Tally(
-            night=night,
-            branch=branch,
-            subject=subject,
+            night=names[night],
+            branch=branches[night],
+            subject=subjects[subject],
             role=role,
             name=name,
             kind=kind,
-            versions=from_json(versions, dict[str, str]),
+            versions=versions[version_set],
             outcomes=outcomes.get(batch, {}),
             shown=shown.get(batch, {}),
             figures=moments.get(batch, {}),
             seconds=seconds,
         )
-        for batch, night, branch, subject, role, name, kind, versions, seconds in rows
+        for batch, night, subject, role, name, kind, version_set, seconds in rows
     ]
 
 
 def version_sets(file: StoreFile, software: str, version: str) -> list[int]:
     """The keys, in the tables, of the sets of versions that have a version of a software."""
-    return [
-        number
-        for number, versions in file.rows("SELECT id, versions FROM version_sets")
-        if from_json(versions, dict[str, str]).get(software) == version
-    ]
+    return [key for key, each in keyed_versions(file).items() if each.get(software) == version]
 
 
 def subjects_last(file: StoreFile) -> dict[str, SubjectPast]:
     """By the ``key`` of a subject, what is known from its runs so far; only role ``run``."""
+    names, subjects = keyed(file, "nights", "name"), keyed(file, "subjects", "key")
+    versions = keyed_versions(file)
     rows = file.rows(
-        "SELECT subjects.key, nights.name, b.last_at, version_sets.versions, o.outcome, o.runs, "
+        "SELECT b.subject_id, b.night_id, b.last_at, b.version_set_id, o.outcome, o.runs, "
         "o.seconds FROM batches b JOIN nights ON nights.id = b.night_id "
         "JOIN subjects ON subjects.id = b.subject_id "
         "JOIN version_sets ON version_sets.id = b.version_set_id "
@@ -100,8 +101,9 @@ def subjects_last(file: StoreFile) -> dict[str, SubjectPast]:
         )
     )
     by_subject: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for subject, *row in rows:
-        by_subject[subject].append(tuple(row))
+    for subject, night, at, version_set, *row in rows:
+        told = (names[night], at, versions[version_set], *row)
+        by_subject[subjects[subject]].append(told)
     return {
         subject: _past(of_subject, sources.get(subject, ""))
         for subject, of_subject in by_subject.items()
@@ -119,7 +121,7 @@ def _past(rows: Sequence[tuple[Any, ...]], source: str) -> SubjectPast:
         night=newest,
         failed="violation" in outcomes,
         unperformed=NOT_PERFORMED in outcomes,
-        versions=from_json(versions, dict[str, str]),
+        versions=versions,
         source=source,
         seconds=sum(seconds for _, seconds in done) / performed if performed else 0.0,
         runs=sum(runs for *_, runs, _ in rows),

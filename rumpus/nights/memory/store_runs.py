@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rumpus.nights.memory.store_file import StoreFile
-from rumpus.nights.memory.store_rows import RUN, from_json, run_of
+from rumpus.nights.memory.store_keys import keyed, keyed_versions
+from rumpus.nights.memory.store_rows import RUN, run_of
 from rumpus.nights.records import RunRow
 
 _TABLES = (
@@ -31,9 +32,10 @@ def runs_where(file: StoreFile, which: str, values: Sequence[Any]) -> list[RunRo
         values,
     ):
         shown[run].append(failure)
+    subjects, versions = keyed(file, "subjects", "key"), keyed_versions(file)
     own = ", ".join(f"r.{each.strip()}" for each in RUN.split(","))
     rows = file.rows(
-        "SELECT r.id, b.role, subjects.key, b.name, b.kind, version_sets.versions, "  # noqa: S608
+        "SELECT r.id, b.role, b.subject_id, b.name, b.kind, b.version_set_id, "  # noqa: S608
         f"{own} FROM {_TABLES} WHERE {which} ORDER BY r.id",
         values,
     )
@@ -41,13 +43,13 @@ def runs_where(file: StoreFile, which: str, values: Sequence[Any]) -> list[RunRo
         run_of(
             {
                 "role": role,
-                "subject": subject,
+                "subject": subjects[subject],
                 "name": name,
                 "kind": kind,
-                "versions": from_json(versions, Any),
+                "versions": versions[version_set],
             },
             row,
             tuple(shown[number]),
         )
-        for number, role, subject, name, kind, versions, *row in rows
+        for number, role, subject, name, kind, version_set, *row in rows
     ]

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from threading import Timer
 
@@ -13,6 +14,8 @@ import pytest
 
 from rumpus.nights.memory import store_file, store_schema
 from rumpus.nights.memory.store import Store
+from rumpus.nights.pages.gathering import gather
+from rumpus.nights.pages.site import Site
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import failure, night, run
@@ -449,5 +452,29 @@ def test_a_query_that_finds_more_than_the_file_has_room_for_is_damage(path, monk
     with Store.opened(path) as store:
         monkeypatch.setattr(store_file, "_FEW_ROWS", 10)
         monkeypatch.setattr(store_file, "_LEAST_ROW", 1 << 30)  # as if each row took a gigabyte
-        with pytest.raises(UnreadableRun, match="more rows than it has"):
+        with pytest.raises(UnreadableRun, match="more than it has room for"):
             store._file.rows(many)
+        monkeypatch.undo()
+        monkeypatch.setattr(store_file, "_LITTLE", 1 << 20)
+        assert len(store._file.rows(many)) == 100
+        with pytest.raises(UnreadableRun, match="more than it has room for"):
+            store._file.rows(f"SELECT *, '{'long' * 10_000}' FROM ({many})")
+
+
+def test_a_long_text_that_many_rows_have_in_common_is_in_memory_once(path):
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1, branch="b" * 100_000))
+        for number in range(200):
+            other = {"name": f"{number}", "versions": {"kazoo": "2" * 100_000}}
+            store.note_run(night(1).name, run(number, **other))
+    with Store.opened(path) as store:
+        tracemalloc.start()
+        try:
+            pages = list(Site(gather(store)).pages())
+            assert [page.made_of() for page in pages if page.made_of]
+            found = store.rates(), store.runs(night(1).name), store.subjects_last()
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert [len(each) for each in found] == [200, 200, 1]
+    assert most < 5_000_000
