@@ -3,11 +3,13 @@
 The files are untrusted (`checker.untrusted_file`).
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
+from typing import BinaryIO
 
 from rumpus.checker.servers.own_words import OwnWords, read_own_words
 from rumpus.checker.servers.snapshot import UnreadableSnapshot, read_snapshot
@@ -17,6 +19,11 @@ from rumpus.checker.untrusted_file import open_regular, read_regular
 
 MOST_LOGGED = 1 << 30
 """Bytes of logs that are read: at least five million transactions."""
+
+_LITTLE = 64 << 20
+_SPARSEST = 32
+"""Bytes of records that are read of any log, and for each byte that it takes on the disk. A file
+can be a gigabyte of holes, though some file systems compress what is in it."""
 
 _LARGEST_NUMBER = 64  # bytes of a file with an epoch
 _END_OF_SNAPSHOT = b"\0\0\0\x01/"
@@ -80,7 +87,7 @@ def read_node_directory(
     for _, path in sorted(_named(files, "log")):
         with open_regular(path) as file:
             try:
-                logs.append(read_log(file, path.name, known, most))
+                logs.append(read_log(file, path.name, known, min(most, _room(file))))
             except CorruptLog as problem:
                 logs.append(LogFile(path.name, problem.txns, "torn record", problem.offset))
                 damage.append(str(problem))
@@ -104,6 +111,12 @@ def _named(files: Path, kind: str) -> Iterator[tuple[int, Path]]:
     for path in files.glob(f"{kind}.*"):
         if found := re.fullmatch(kind + r"\.([0-9a-f]{1,16})(\.gz|\.snappy)?", path.name):
             yield int(found[1], 16), path
+
+
+def _room(log: BinaryIO) -> int:
+    """How many bytes of records a log can have. Some file systems do not say what it takes."""
+    status = os.fstat(log.fileno())
+    return max(_LITTLE, _SPARSEST * status.st_blocks * 512 if status.st_blocks else status.st_size)
 
 
 def _is_whole(snapshot: Path) -> bool:

@@ -4,8 +4,9 @@ import struct
 
 import pytest
 
+from rumpus.checker.servers import node_files
 from rumpus.checker.servers.node_files import NodeFiles, read_node_directory
-from tests.checker.txnlog_encoder import as_read, log
+from tests.checker.txnlog_encoder import as_read, create, log
 from tests.checker.zab_model import proposal, zxid
 
 
@@ -46,6 +47,25 @@ def test_read_node_directory_keeps_what_stands_before_damage(tmp_path):
         "transaction log log.3, byte 0",
     ]
     assert found.current_epoch is None
+
+
+def test_of_a_log_of_holes_no_more_is_read_than_of_any(tmp_path, monkeypatch):
+    files = tmp_path / "version-2"
+    files.mkdir()
+    large = [create(number, "/a", data=bytes(1 << 20)) for number in (1, 2, 3, 4)]
+    whole = log(*large)
+    (files / "log.1").write_bytes(whole)
+    monkeypatch.setattr(node_files, "_LITTLE", 1 << 21)
+    assert len(read_node_directory(tmp_path).logs[0].txns) == 4
+    with (files / "log.1").open("wb") as sparse:
+        for at in range(0, len(whole), 4096):
+            if any(block := whole[at : at + 4096]):
+                sparse.seek(at)
+                sparse.write(block)
+    assert (files / "log.1").read_bytes() == whole
+    found = read_node_directory(tmp_path)
+    assert len(found.logs[0].txns) == 1
+    assert "which is all that is read" in found.damage[0]
 
 
 def test_read_node_directory_of_a_server_that_wrote_nothing(tmp_path):
