@@ -35,6 +35,7 @@ from rumpus.nights.records import NightRow
 from rumpus.nights.revision import revision
 from rumpus.project_names import Names, names_here
 from rumpus.results.atomic_file import check_writable, link_atomically
+from rumpus.results.escapes import in_file_name
 from rumpus.results.store_error import StoreError
 from rumpus.runs.shard import shard_of
 from rumpus.trust import trust_code
@@ -135,7 +136,7 @@ def finish(make: Callable[[Path], NightDocument], arguments: argparse.Namespace,
     Raises:
         StoreError: something cannot be written.
     """
-    directory = _folder(arguments.output or NIGHTS / name)
+    directory = _folder(arguments.output or NIGHTS / in_file_name(name))
     document = make(directory)
     if directory.parent == NIGHTS:
         link_atomically(NIGHTS / "latest", Path(directory.name))

@@ -1,6 +1,6 @@
 """Puts the parts of a night together that several machines have performed (``--shard``)."""
 
-import shutil
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from rumpus.campaigns.case import Case, load_case, save_case
+from rumpus.campaigns.replaying import ENDING
 from rumpus.nights.documents.document import (
     VERSION,
     FailureResult,
@@ -19,10 +21,14 @@ from rumpus.nights.documents.outputs import OUTPUT, write_outputs
 from rumpus.nights.documents.summary import headline
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
-from rumpus.results.store_error import StoreError
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.shard import shard_of
 from rumpus.usage_error import UsageError
+
+_CASE: Final = re.compile(rf"cases/[^\0]+{re.escape(ENDING)}")
+"""Where a night keeps a case. Another file may mean something where it is written."""
+
+_NAME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(\.[0-9]+)?")
 
 _LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about ten megabytes
 
@@ -64,10 +70,12 @@ def load_night(path: Path) -> NightDocument:
             if each.failure.case is not None:
                 each.failure.case.task()
         for place in [*(e.file for e in document.failures), *(e.moved for e in document.cases)]:
-            if Path(place).is_absolute() or ".." in Path(place).parts:
-                raise UsageError(f"{path}: {place!r}: a case lies in the night's directory")
+            if place and (not _CASE.fullmatch(place) or ".." in Path(place).parts):
+                raise UsageError(f"{path}: {place!r}: a night keeps cases as cases/NAME{ENDING}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not what `rumpus nightly` writes: {error}") from error
+    if not _NAME.fullmatch(document.night.name):
+        raise UsageError(f"{path}: {document.night.name!r}: a night is named by its day")
     if why := next(_inconsistent(document), None):
         raise UsageError(
             f"{path}: contradicts itself: {why}; it was damaged or changed, so make that part again"
@@ -125,6 +133,7 @@ def join(parts: Mapping[Path, NightDocument], store: Store, directory: Path) -> 
         directory: where its documents go.
 
     Raises:
+        UsageError, UnreadableRun: a case beside a part is none.
         StoreError: something cannot be written.
     """
     nights = [part.night for part in parts.values()]
@@ -140,6 +149,7 @@ def join(parts: Mapping[Path, NightDocument], store: Store, directory: Path) -> 
         counts=document.counts,
     )
     document = msgspec.structs.replace(document, night=row)
+    moved = _moved(parts, document)
     store.begin_night(row)
     for each in failures:
         store.note_failure(each.failure)
@@ -149,7 +159,8 @@ def join(parts: Mapping[Path, NightDocument], store: Store, directory: Path) -> 
         store.note_run(row.name, msgspec.structs.replace(run, failures=shown))
     store.note_document(row.name, for_store(document))
     store.thin()
-    _copy_moved(parts, document, directory)
+    for place, case in moved.items():
+        save_case(case, directory / place, OUTPUT)
     write_outputs(document, directory, {})
     return document
 
@@ -178,20 +189,8 @@ def _placed(each: FailureResult, night: NightRow, before: set[str]) -> FailureRe
     return msgspec.structs.replace(each, failure=failure, state=state)
 
 
-def _copy_moved(
-    parts: Mapping[Path, NightDocument], document: NightDocument, directory: Path
-) -> None:
-    """Copy the cases that take the place of stale ones."""
-    for path in parts:
-        for each in document.cases:
-            source = path.parent / each.moved
-            if not each.moved or not source.is_file():
-                continue
-            target = directory / each.moved
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-            except OSError as error:
-                raise StoreError.from_os_error(
-                    target, "write the case", error, option=OUTPUT
-                ) from error
+def _moved(parts: Mapping[Path, NightDocument], document: NightDocument) -> dict[str, Case]:
+    """The cases that take the place of stale ones, by their files in the night's directory."""
+    places = [each.moved for each in document.cases if each.moved]
+    files = ((path.parent / place, place) for path in parts for place in places)
+    return {place: load_case(source) for source, place in files if source.is_file()}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rumpus.campaigns.case import load_case
 from rumpus.nights.documents.document import CaseResult, NightDocument, to_json
 from rumpus.nights.documents.joining import check_night_parts, is_night, join, load_night
 from rumpus.nights.memory.store import Store
@@ -124,15 +125,18 @@ def test_cases_of_the_parts_are_brought_along(parts, store, tmp_path):
     found = parts(part(0, cases=(moved,)), part(1, failures=(failure,)))
     source = next(iter(found)).parent / moved.moved
     source.parent.mkdir(parents=True)
-    source.write_text("{}")
+    source.write_bytes(case_of_kind().to_json())
     target = tmp_path / "whole"
     target.mkdir()
     join(found, store, target)
-    assert (target / moved.moved).read_text() == "{}"
+    assert load_case(target / moved.moved) == case_of_kind()
     assert (target / "cases" / "b.case.json").is_file()
 
 
-@pytest.mark.parametrize("place", ["../out.json", "/out.json", "cases/../../out.json"])
+@pytest.mark.parametrize(
+    "place",
+    ["../a.case.json", "/a.case.json", "cases/../../a.case.json", ".bashrc", "cases/conftest.py"],
+)
 @pytest.mark.parametrize("key", ["file", "moved"])
 def test_no_file_leads_out_of_the_directory(parts, place, key):
     hostile = (
@@ -142,6 +146,24 @@ def test_no_file_leads_out_of_the_directory(parts, place, key):
     )
     with pytest.raises(UsageError, match="part0"):
         parts(part(0, **hostile))
+
+
+@pytest.mark.parametrize("name", ["/home", "..", "a/b", "", "2026-11-26.x"])
+def test_no_name_leads_out_of_the_directory_of_nights(tmp_path, name):
+    with pytest.raises(UsageError, match="a night is named by its day"):
+        load_night(changed(tmp_path, night={"name": name}))
+
+
+def test_of_what_lies_beside_a_part_only_cases_are_brought_along(parts, store, tmp_path):
+    moved = CaseResult(name="a", state="shown", moved="cases/moved/a.case.json")
+    found = parts(part(0, cases=(moved,)), part(1))
+    (tmp_path / "secret").write_text("a password")
+    source = next(iter(found)).parent / moved.moved
+    source.parent.mkdir(parents=True)
+    source.symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match="not a case"):
+        join(found, store, tmp_path)
+    assert not store.nights()
 
 
 @pytest.mark.parametrize(
