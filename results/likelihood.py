@@ -1,12 +1,16 @@
 """When a failure became likely: how many futures of each moment of a run show it."""
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
+from rumpus.checker.bounds import LONGEST_S
+
 LEAST_STEP: Final = 0.3
 """By how much the share of failing futures must rise for there to be a step."""
+
+MOST_FUTURES: Final = 1_000_000
+"""A bound for files that anybody has made."""
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,9 +23,14 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         failed: how many of them showed the failure.
     """
 
-    at: float
-    futures: int
-    failed: int
+    at: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_S)]
+    futures: Annotated[int, msgspec.Meta(ge=0, le=MOST_FUTURES)]
+    failed: Annotated[int, msgspec.Meta(ge=0, le=MOST_FUTURES)]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if self.failed > self.futures:
+            raise ValueError(f"of {self.futures} futures {self.failed} failed")
 
     @property
     def share(self) -> float:
@@ -46,24 +55,41 @@ class Likelihood(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         The step function that is nearest to the shares (least squares) has its step there. None if
         they do not rise: the failure was as likely at the beginning, or never became so.
         """
-        moments = self.moments
+        shares = [moment.share for moment in self.moments]
+        before, after = _Shares(), _Shares()
+        for share in shares:
+            after.add(share, 1)
         best: tuple[float, int] | None = None
-        for place in range(1, len(moments)):
-            before, after = moments[:place], moments[place:]
-            if _mean(after) - _mean(before) < LEAST_STEP:
+        for place, share in enumerate(shares[:-1], 1):
+            before.add(share, 1)
+            after.add(share, -1)
+            if after.mean - before.mean < LEAST_STEP:
                 continue
-            error = _error(before) + _error(after)
+            error = before.error + after.error
             if best is None or error < best[0]:
                 best = (error, place)
         if best is None:
             return None
-        return moments[best[1] - 1].at, moments[best[1]].at
+        return self.moments[best[1] - 1].at, self.moments[best[1]].at
 
 
-def _mean(moments: Sequence[Moment]) -> float:
-    return sum(moment.share for moment in moments) / len(moments)
+class _Shares:
+    """Shares whose mean and squared distances from it are known, in one pass over a long list."""
 
+    def __init__(self) -> None:
+        self.count = 0
+        self._sum = self._squares = 0.0
 
-def _error(moments: Sequence[Moment]) -> float:
-    mean = _mean(moments)
-    return sum((moment.share - mean) ** 2 for moment in moments)
+    def add(self, share: float, times: int) -> None:
+        """Add a share, or take it away (-1)."""
+        self.count += times
+        self._sum += times * share
+        self._squares += times * share**2
+
+    @property
+    def mean(self) -> float:
+        return self._sum / self.count
+
+    @property
+    def error(self) -> float:
+        return self._squares - self._sum**2 / self.count
