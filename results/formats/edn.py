@@ -258,6 +258,8 @@ def _name(text: str) -> str:
 def _number(text: str) -> int | float | Decimal | Fraction:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"a number is longer than {MAX_DIGITS} characters")
+    if _OCTAL.fullmatch(text):
+        raise ValueError(f"{text!r} begins with 0: Clojure reads an octal number, EDN has none")
     if _INTEGER.fullmatch(text):
         return _bounded(int(text.removesuffix("N")), MAX_BITS)
     if _HEXADECIMAL.fullmatch(text):
@@ -372,6 +374,7 @@ _TOKEN = re.compile(
 )
 _NUMERIC = re.compile(r"[+-]?[0-9]")
 _INTEGER = re.compile(r"[+-]?[0-9]++N?")
+_OCTAL = re.compile(r"[+-]?0[0-9]++N?")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]++N?")
 _RATIO = re.compile(r"[+-]?[0-9]++/[0-9]++")
 _DECIMAL = re.compile(r"[+-]?[0-9]++(?:\.[0-9]*+)?(?:[eE][+-]?[0-9]++)?M?")

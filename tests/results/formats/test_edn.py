@@ -23,7 +23,7 @@ def forms(text):
     ("text", "expected"),
     [
         ("nil true false", [None, True, False]),
-        ("12 -3 +4 12N 0x1F 00", [12, -3, 4, 12, 31, 0]),
+        ("12 -3 +4 12N 0x1F 0 010.5", [12, -3, 4, 12, 31, 0, 10.5]),
         ("1.5 1e3 -2. 1.5M 1/2 4/2", [1.5, 1000.0, -2.0, Decimal("1.5"), Fraction(1, 2), 2]),
         ("##Inf ##-Inf", [math.inf, -math.inf]),
         (r'"a\n\"\\\u00e9\ud83d\ude00\101" "two\nlines"', ['a\n"\\é😀A', "two\nlines"]),
@@ -82,6 +82,8 @@ def test_what_is_not_a_number_is_not_compared():
         ("{:a 1 :a 2}", 1, "a key twice"),
         ("\n\n12ab", 3, "'12ab' is no number"),
         ("1/0", 1, "is no number"),
+        ("010", 1, "'010' begins with 0: Clojure reads an octal number"),
+        ("-08N", 1, "begins with 0"),
         ("1e99999999999999999999M", 1, "is no number"),
         (":", 1, "a colon by itself"),
         ('[{"index":0,"time" : 1}]', 1, "a colon by itself"),
@@ -108,7 +110,7 @@ def test_what_is_not_a_number_is_not_compared():
         ("1.234567890123456789M", 1, "a decimal has more than 18 digits"),
         ("1e19M", 1, "a decimal has more than 18 digits"),
     ],
-    ids=range(37),
+    ids=range(39),
 )
 def test_refuses_with_the_line(text, line, why):
     with pytest.raises(MalformedEdn, match=why.replace("]", r"\]")) as error:
