@@ -15,13 +15,16 @@ import msgspec
 
 from rumpus.consoles import Lines, notices
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION, exit_code, in_words
+from rumpus.option_values import is_there
 from rumpus.project_settings import REFERENCE, find_settings
 from rumpus.results.atomic_file import named_file, write_atomically
 from rumpus.results.escapes import in_workflow_command, in_workflow_property
 from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.results.untrusted_file import read_regular
 from rumpus.usage_error import UsageError
 
 _BADGE = "--badge FILE"
+_LARGEST = 1 << 28
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,10 +63,8 @@ def load_night(path: Path) -> Night:
         UnreadableRun: it cannot be read, or is not of a night.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Night)
-    except OSError as error:
-        raise UnreadableRun.from_os_error(path, "read it", error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.json.decode(read_regular(path, "read it", _LARGEST), type=Night)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableRun(
             path, f"is not what a night leaves ({error})", "name a night.json"
         ) from error
@@ -117,7 +118,7 @@ def file_of(what: str, here: Path, recipes: Mapping[str, str]) -> str | None:
     for module in (each.partition(":")[0] for each in references if REFERENCE.fullmatch(each)):
         path = module.replace(".", "/")
         for file in (f"{path}.py", f"src/{path}.py", f"{path}/__init__.py"):
-            if (here / file).is_file():
+            if is_there(here / file) and (here / file).is_file():
                 return file
     return "pyproject.toml" if (here / "pyproject.toml").is_file() else None
 

@@ -1,6 +1,7 @@
 """What GitHub shows of a night: nothing in a text of somebody's is a command to the runner."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -120,6 +121,7 @@ def test_a_text_stays_in_its_message(told, text):
         ("lock / kazoo", ["pyproject.toml"], "pyproject.toml"),
         ("lock / a.b:C", ["pyproject.toml"], "pyproject.toml"),
         ("lock / kazoo", [], None),
+        (f"lock / {'a.' * 3000}b:C", ["pyproject.toml"], "pyproject.toml"),
     ],
 )
 def test_the_file_of_a_failure(tmp_path, what, files, file):
@@ -165,7 +167,10 @@ def test_there_are_always_words_and_a_command():
     assert annotations(night, lambda _: None) == ["::error title=rumpus::"]
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", "[1]", '{"name": 1}', b"\xff"])
+DEEP = '{"x":' + "[" * 100_000 + "]" * 100_000 + "}"
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[1]", '{"name": 1}', b"\xff", DEEP])
 def test_what_is_no_night_is_refused_in_a_line(tmp_path, text):
     file = tmp_path / "night.json"
     if text is not None:
@@ -183,3 +188,9 @@ def test_what_is_no_night_is_refused_in_a_line(tmp_path, text):
     assert done.stderr.startswith(f"rumpus: {file}: ")
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "badge").exists()
+
+
+def test_a_pipe_is_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "night.json")
+    assert main([str(tmp_path / "night.json")]) == 2
+    assert "a pipe" in capsys.readouterr().err
