@@ -27,7 +27,7 @@ def write_atomically(path: Path, content: bytes | str, *, option: str | None = N
     draft = _draft(path)
     try:
         data = content.encode(errors="replace") if isinstance(content, str) else content
-        draft.write_bytes(data)
+        _write_draft(draft, data)
         draft.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):  # the name may be one that no file can have
@@ -53,7 +53,7 @@ def check_writable(path: Path, *, option: str) -> None:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         try:
-            draft.write_bytes(b"1")  # the first byte takes space
+            _write_draft(draft, b"1")  # the first byte takes space
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
@@ -101,6 +101,16 @@ def _refuse_pipes(path: Path, option: str | None) -> None:
 
 def _draft(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def _write_draft(draft: Path, data: bytes) -> None:
+    """Write a new file. A killed process of the same number may have left one of its name.
+
+    So may a stranger, for all numbers: a link of that name is not followed.
+    """
+    draft.unlink(missing_ok=True)
+    with draft.open("xb") as file:
+        file.write(data)
 
 
 def link_atomically(link: Path, target: Path) -> None:

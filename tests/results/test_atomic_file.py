@@ -48,7 +48,7 @@ def test_a_folder_that_takes_no_files_is_told_with_the_option_that_chooses_anoth
     def refuse(*_):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr("rumpus.results.atomic_file._write_draft", refuse)
     for attempt in (
         check_writable,
         lambda path, option: write_atomically(path, b"", option=option),
@@ -100,6 +100,19 @@ def test_a_link_among_the_files_of_a_run_is_replaced(tmp_path):
     write_atomically(tmp_path / "report.html", "new")
     assert (tmp_path / "secret").read_text() == "old"
     assert not (tmp_path / "report.html").is_symlink()
+
+
+def test_a_link_in_the_place_of_a_draft_is_not_followed(tmp_path):
+    mine, path = tmp_path / "mine", tmp_path / "report.html"
+    mine.write_text("words of mine")
+    draft = tmp_path / f".report.html.{os.getpid()}"
+    draft.symlink_to(mine)
+    write_atomically(path, "a report")
+    draft.symlink_to(mine)
+    check_writable(path, option="-o FILE")
+    assert mine.read_text() == "words of mine"
+    assert path.read_text() == "a report"
+    assert not path.is_symlink()
 
 
 def test_nothing_else_is_offered_where_there_is_no_option():

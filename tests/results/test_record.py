@@ -1,5 +1,4 @@
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -126,7 +125,7 @@ def test_a_full_disk_names_the_path_and_the_remedy(tmp_path, record, monkeypatch
     def no_space(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", no_space)
+    monkeypatch.setattr("rumpus.results.atomic_file._write_draft", no_space)
     with pytest.raises(StoreError, match="free some space") as error:
         write_record(tmp_path / "test.json", record)
     assert error.value.path == tmp_path / "test.json"

@@ -365,11 +365,12 @@ def _lock(path: Path, lock: Path, place: str) -> int:
 
     Locks of POSIX are the process's own: those that it forks do not keep them after its death. But
     a process does not exclude itself, and loses its lock with the first descriptor that it closes.
+    A link is not followed: what it leads to would be emptied.
     """
     if place in _HELD:
         raise _taken(path, str(_HELD[place]))
     while True:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError) as error:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
@@ -440,6 +441,17 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path, monkeypatch):
     with Store.opened(path) as store:
         assert len(store.nights()) == 2
         assert store._file.rows("SELECT 1 FROM sqlite_schema WHERE name = 'weather'") == []
+
+
+@pytest.mark.parametrize("end", [".lock", "-wal", "-journal", "-shm"])
+def test_a_link_beside_the_store_changes_nothing_elsewhere(path, tmp_path, end):
+    oldest(path)
+    mine = tmp_path / "mine"
+    mine.write_text("words of mine")
+    path.with_name(path.name + end).symlink_to(mine)
+    with suppress(StoreError), Store.opened(path):  # which brings it up to date
+        pass
+    assert mine.read_text() == "words of mine"
 
 
 def test_a_query_that_finds_more_than_the_file_has_room_for_is_damage(path, monkeypatch):
