@@ -25,6 +25,9 @@ _OF_HOST: Final = frozenset(
 )
 """Errors of the operating system that are the host's fault wherever they are raised."""
 
+_SHOWN: Final = 100
+"""Characters that are shown of a path that is too long for one."""
+
 EXTRAS: Final = {
     "cryptography": "sign",
     "docker": "docker",
@@ -39,6 +42,10 @@ def in_words(error: BaseException) -> str:
     """What an exception says, with the remedy if the host is at fault."""
     if isinstance(error, MemoryError):
         return "there is not enough memory: give it a machine that has more, or a shorter history"
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        name = str(error.filename)
+        told = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+        return f"{told}: it is too long for a path; name a shorter one"
     if isinstance(error, OSError) and exit_code(error) == ENVIRONMENT:
         place = Path(str(error.filename or "a file of the run"))
         return str(StoreError.from_os_error(place, "write it", error, option=""))
@@ -91,6 +98,8 @@ def exit_code(error: BaseException) -> int:
         return ENVIRONMENT
     if isinstance(error, OSError) and error.errno in _OF_HOST:
         return ENVIRONMENT
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return USAGE
     if isinstance(error, ModuleNotFoundError) and _extra(error):
         return ENVIRONMENT
     # Imported only after a failure: the modules of runs are slow to import.

@@ -155,6 +155,18 @@ def test_what_is_not_utf8_is_refused(whole, tmp_path):
     assert b"is not UTF-8" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["replay"], ["shrink"], ["cause"], ["reproduce"], ["check"], ["nightly"], ["merge"]),
+        *(["nights", "--store"], ["doctor", "--runs"]),
+    ],
+)
+def test_a_path_that_is_too_long_is_wrong_usage(words, capsys):
+    assert command_line.main([*words, "x" * 5000]) in (2, 4)
+    assert "too long" in capsys.readouterr().err
+
+
 def test_a_stream_that_takes_only_ascii_gets_what_it_can(whole):
     done = ended("check", whole.path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
