@@ -177,8 +177,8 @@ class Text(Values[str]):
             raise WrongValue(f"{value!r} is no text")
         if not self.blank and not str(value).strip():
             raise WrongValue("it is empty")
-        if "\0" in str(value):
-            raise WrongValue(f"{value!r} has a null character, which no name and no path has")
+        if self.home and "\0" in str(value):
+            raise WrongValue(f"{value!r} has a null character, which no path has")
         return str(at_home(Path(value))) if self.home and str(value).startswith("~") else str(value)
 
 
