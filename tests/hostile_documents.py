@@ -56,11 +56,13 @@ def _special(kind: type, text: str) -> dict[str, Any]:
     if kind is Case:
         settings = filled(RunSettings, text)
         told = {key: getattr(settings, option.name) for key, option in SETTINGS.items()}
+        told |= dict.fromkeys(("kazoo", "patch"), text.replace("\0", ""))  # as no path has it
         plain = msgspec.to_builtins(told)
         of_form = {"ensemble": "sim", "usage": "", "service": [], "private": [], "shared": []}
         return {"settings": plain | of_form}
     if kind is RunRecord:
         options = dict.fromkeys(("server_mutant", "kazoo", "usage", "preemption", text), text)
+        options["kazoo"] = text.replace("\0", "")
         own = {text: None}
         plan = msgspec.to_builtins(filled(FaultPlan, text))
         return {"options": {**options, "own_faults": own}, "plan": plan}
