@@ -34,6 +34,8 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
     Args:
         timeline: the run.
         below: the znode below which the contenders' znodes are; None: below the run's.
+
+    A holder that asked for another delay tells it with its grant (``delay``, in seconds).
     """
     delay = timeline.promises.lock_delay
     if not delay:
@@ -57,7 +59,8 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
                 continue
             waited = successor.granted - end
             waits.append(waited)
-            if waited >= length - CLOCK_SLACK_NS:
+            asked = _asked(history, failed) or delay
+            if waited >= int(asked * 1e9) - CLOCK_SLACK_NS:
                 continue
             if not sure:
                 result.unknown.append(
@@ -65,13 +68,19 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
                     "failed: a server's wall clock was set at that time"
                 )
                 continue
-            result.anomalies.append(_early(history, failed, successor, end, delay))
+            result.anomalies.append(_early(history, failed, successor, end, asked))
     result.anomalies += _late(history, holds, length)
     result.stats = {
         "failed_holders_with_successors": len(waits),
         "shortest_wait_ms": round(min(waits) / 1e6, 1) if waits else None,
     }
     return result
+
+
+def _asked(history: History, hold: Hold) -> float | None:
+    """The lock-delay that a holder asked for, by the ``delay`` of its grant, if it told one."""
+    value = history[hold.ops[1]].value
+    return value.get("delay") if isinstance(value, dict) else None
 
 
 def _failures(

@@ -1,8 +1,8 @@
 """Generation numbers of files and locks: none of them ever goes back, and holds have new ones.
 
-Operations: ``stat`` {key}, ok: {key, instance, content, lock, acl}; ``recreate``, ok: {instance} of
-the new file; ``set-acl`` {key}, ok: {key, instance, acl}; and grants of a lock, which have a
-``generation``.
+Operations: ``stat`` {key}, ok: {key, instance, content, lock, acl}; ``recreate``, ok: {key,
+instance} of the new file; ``set-acl`` {key}, ok: {key, instance, generation}; and grants of a lock,
+which have a ``generation``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,9 +46,10 @@ def check_generation_numbers(timeline: Timeline) -> CheckResult:
             for what in ("content", "acl"):
                 tell(operation, key, what, (instance, value[what]), new=False)
         elif done.f == "recreate":
-            tell(operation, "", "instance", (value["instance"],), new=True)
+            tell(operation, value["key"], "instance", (value["instance"],), new=True)
         else:
-            tell(operation, value["key"], "acl", (value["instance"], value["acl"]), new=True)
+            number = value["instance"], value["generation"]
+            tell(operation, value["key"], "acl", number, new=True)
     for (key, what), numbers in told.items():
         result.anomalies += _regressions(history, f"{what} generation of {key}".rstrip(), numbers)
     generations = _generations(history, holds)

@@ -7,7 +7,8 @@ Operations:
 - ``publish`` {key, token, sequencer}, ok: {key, version}: a file was written, as that content
   generation.
 
-``token`` is the czxid of the holder's znode: the recipe's lock generations are not relied on.
+``token`` is the czxid of the holder's znode: the recipe's lock generations are not relied on. It is
+0 for a reader's sequencer, with which nothing may be stored.
 """
 
 from itertools import pairwise

@@ -76,7 +76,7 @@ def check_missed_changes(
         told = _first_told(writes.get(call.value["key"], []), call.value["version"])
         if told is None or told.done.time > since or call.time > since:
             continue
-        if _quiet(timeline, changes[client], client, since, done.time):
+        if quiet(timeline, changes[client], client, since, done.time):
             result.anomalies.append(_missed_event(history, operation, told, seconds))
     result.stats = {"waits": waits, "keys_told": len(told_keys)}
     return result
@@ -103,7 +103,7 @@ def _first_told(known: Sequence[_Write], version: int) -> _Write | None:
     return min(later, key=lambda write: write.done.time, default=None)
 
 
-def _quiet(
+def quiet(
     timeline: Timeline, changes: Sequence[tuple[int, bool]], client: int, since: int, until: int
 ) -> bool:
     """Whether a client ran, and its connection did not change (``changes``), in a span of time."""

@@ -122,6 +122,8 @@ class CachedFile:
         """Drop the copy for good. Never blocks."""
         self._closed = True
         self.drop()
+        if not self._kept:  # else the thread that keeps the copy does it
+            self._session.close()
 
     def _read_from_servers(self, deadline: Deadline) -> Contents:
         stat = self._cacheable(deadline)

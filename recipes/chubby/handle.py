@@ -104,7 +104,6 @@ class Handle:
         self._listener: Callable[[Event], None] = lambda _event: None
         self._lock = self._lock_class(client, paths.lock, name=name, delay=lock_delay)
         self._cache = self._cache_class(client, paths, lease, abandoned_after)
-        lease.listen(self._session_changed)
 
     # Files.
 
@@ -135,7 +134,10 @@ class Handle:
             self._lease.admit(deadline)
             session = self._lease.session
             session.catch_up(deadline, f"{self._paths.cache}/none")
-            names = session.ask(deadline, self._client.get_children_async, self._paths.file)
+            names, stat = session.ask(
+                deadline, self._client.get_children_async, self._paths.file, None, True
+            )
+            self._check_instance(stat.czxid)
             return sorted(names)
 
         return self._answered(timeout, Mode.READ, look)
@@ -332,6 +334,7 @@ class Handle:
                 listener,
             )
             self._events.open()
+        self._lease.listen(self._session_changed)
 
     def _session_changed(self, standing: Standing) -> None:
         """Runs on the lease's thread."""
@@ -343,6 +346,7 @@ class Handle:
         self._listener(Event(SESSION_EVENTS[standing]))
 
     def _forsake(self) -> None:
+        self._lease.forget(self._session_changed)
         self._cache.close()
         self._lock.forsake()
         if self._events is not None:

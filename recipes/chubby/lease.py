@@ -12,6 +12,7 @@ ended, it is *expired* for good: all its handles are invalid.
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from typing import ClassVar
 
@@ -63,6 +64,8 @@ class Lease:
         self._safe_until = time.monotonic()
         self._ended = False
         self._listeners: list[Callable[[Standing], None]] = []
+        self._telling = threading.Lock()
+        self._told = Standing.SAFE
         self._validity.keep()
         threading.Thread(target=self._watch, name="lease", daemon=True).start()
 
@@ -98,21 +101,36 @@ class Lease:
             pause(deadline)
 
     def listen(self, listener: Callable[[Standing], None]) -> None:
-        """Call ``listener``, which must not block, with each new standing from now on."""
-        self._listeners.append(listener)
+        """Call ``listener``, which must not block, with each new standing from now on.
+
+        A session that is not safe by now is told at once: whoever opened a file saw it safe.
+        """
+        self._tell()
+        with self._telling:
+            self._listeners.append(listener)
+            if self._told is not Standing.SAFE:
+                listener(self._told)
+
+    def forget(self, listener: Callable[[Standing], None]) -> None:
+        """Call ``listener`` no more. Never blocks."""
+        with suppress(ValueError):
+            self._listeners.remove(listener)
 
     def close(self) -> None:
         """End the lease: the session counts as expired from now on."""
         self._ended = True
 
     def _watch(self) -> None:
-        told = Standing.JEOPARDY
-        while told is not Standing.EXPIRED:
-            standing = self.standing
-            if standing is not told:
-                told = standing
-                for listener in [*self._listeners]:
-                    listener(told)
+        while self._told is not Standing.EXPIRED:
+            self._tell()
             time.sleep(min(PAUSE, self.remaining()) or PAUSE)
         self._validity.let_go()
         self.session.close()
+
+    def _tell(self) -> None:
+        with self._telling:
+            standing = self.standing
+            if standing is not self._told:
+                self._told = standing
+                for listener in [*self._listeners]:
+                    listener(standing)

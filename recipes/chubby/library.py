@@ -67,6 +67,7 @@ class Chubby(Recipe):
             "missed-event",
             "jeopardy-call",
             "expired-handle",
+            "unauthorised-access",
         },
         lock_delay=DELAY,
         notes=(

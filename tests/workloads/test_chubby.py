@@ -4,8 +4,9 @@ from collections import Counter
 
 from rumpus.checker.history import Op
 from rumpus.recipes.chubby.library import Chubby
-from rumpus.workloads.chubby.chubby import CHUBBY_WORKLOAD, HoldProof, Known
-from rumpus.workloads.chubby.member import CHANGE_S, CHILDREN, KEYS, LOCK, SERVERS
+from rumpus.workloads.chubby.answers import HoldProof
+from rumpus.workloads.chubby.chubby import CHUBBY_WORKLOAD, Known
+from rumpus.workloads.chubby.files import CHANGE_S, CHILDREN, KEYS, LOCK, SERVERS
 from tests.harness.generators.dry_run import imperfect
 from tests.workloads.dry_runs import DryRuns, invocations
 

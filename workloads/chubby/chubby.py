@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
-from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
+from kazoo.security import READ_ACL_UNSAFE
 
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.families.file_contents import check_file_contents
 from rumpus.checker.families.generation_numbers import check_generation_numbers
 from rumpus.checker.families.guarded_writes import check_guarded_writes
+from rumpus.checker.families.handle_events import check_handle_events
+from rumpus.checker.families.handle_rights import check_handle_rights
 from rumpus.checker.families.leases import check_leases
 from rumpus.checker.families.missed_changes import check_missed_changes, written
 from rumpus.checker.history import Op
@@ -30,26 +32,41 @@ from rumpus.recipes.chubby.catalogue import CHUBBY
 from rumpus.recipes.chubby.file_change import StaleSequencer
 from rumpus.recipes.chubby.handle import GenerationMismatch
 from rumpus.recipes.chubby.library import PRIMARY, Chubby
-from rumpus.workloads.chubby.member import (
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.workloads.chubby.answers import (
+    AclVersion,
+    Added,
+    Answered,
+    Conflict,
+    FileGrant,
+    FileRead,
+    FileStat,
+    Gone,
+    HoldProof,
+    Recreated,
+    Stored,
+    Use,
+    Validity,
+    Version,
+    Written,
+)
+from rumpus.workloads.chubby.files import (
     CHANGE_S,
     CHILDREN,
     KEYS,
     LOCK,
     READ_S,
     SERVERS,
+    TEMPORARY,
     TOPICS,
-    FileGrant,
-    Member,
-    Mode,
-    Stored,
 )
+from rumpus.workloads.chubby.member import Member, Mode, in_words
+from rumpus.workloads.chubby.misuse import ALLOWED, CALLS, MISUSES
+from rumpus.workloads.chubby.told import News
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
 from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.operation import Failed, Refused, operation
 from rumpus.workloads.own.own_interfaces import OwnCell
-
-TEMPORARY: Final = "temporary"
-"""The file that is deleted and created again."""
 
 WORDS: Final = Words()
 
@@ -61,80 +78,18 @@ PATIENT_S: Final = 4.0
 
 FINAL_TRIES: Final = 5
 
-ALLOWED: Final = [*OPEN_ACL_UNSAFE, *READ_ACL_UNSAFE]
-"""An access control list."""
+HEED_S: Final = 1.5
+"""How long a holder waits for the event of a request in conflict with its hold."""
+
+USES: Final = ("read", "dir", "write", "set-acl")
+"""Calls of the handle of the temporary file, which others delete and create again."""
+
+PROOFS: Final = ("verify", "verify", "verify", "read", "stat", "dir", "set-acl")
+"""Calls by which a sequencer is verified: the one that is there for that, or others of a handle
+that has it."""
 
 REMEMBERED: Final = 4
 """How many of the latest holds send writes and are verified: some last, some have just ended."""
-
-
-class HoldProof(TypedDict):
-    """What a writer's hold shows to others: the czxid of its znode, and its sequencer."""
-
-    token: int
-    sequencer: str
-
-
-class FileRead(TypedDict):
-    """A file's contents, their generation, whether they were cached, and the handle's session."""
-
-    key: str
-    version: int
-    data: str
-    cached: bool
-    session: str | None
-
-
-class Version(TypedDict):
-    """The content generation of a key."""
-
-    key: str
-    version: int
-
-
-class Written(Version):
-    """What a write became, and the handle's session."""
-
-    cached: bool
-    session: str | None
-
-
-class FileStat(TypedDict):
-    """A file's four generation numbers, and the handle's session. Nothing of it was cached."""
-
-    key: str
-    instance: int
-    content: int
-    lock: int
-    acl: int
-    cached: bool
-    session: str | None
-
-
-class AclVersion(TypedDict):
-    """The ACL generation of an instance of a key."""
-
-    key: str
-    instance: int
-    acl: int
-
-
-class Added(Version):
-    """How many children a file has at least, once another one was added; ``key`` as in TOPICS."""
-
-    child: str
-
-
-class Instance(TypedDict):
-    """An instance number."""
-
-    instance: int
-
-
-class Validity(TypedDict):
-    """Whether a sequencer was found valid."""
-
-    valid: bool
 
 
 @dataclass
@@ -201,6 +156,14 @@ class ChubbyWorkload(ContentionWorkload):
         member.mode = mode
         return member.proven(member.acquire(timeout))
 
+    @operation()
+    def release(self, member: Member, close: bool = False) -> None:
+        """Release; if ``close``, by closing the handle."""
+        if close:
+            member.leave_by_closing()
+        else:
+            member.leave()
+
     @operation(timeout=READ_S, changes=False)
     def read(self, member: Member, key: str, timeout: float) -> FileRead:
         """Read a file."""
@@ -263,6 +226,21 @@ class ChubbyWorkload(ContentionWorkload):
         with member.using(TOPICS[key][0]):
             return {"key": key, "version": member.await_change(key, version, timeout)}
 
+    @operation(timeout=AWAIT_S, changes=False)
+    def gone(self, member: Member, timeout: float) -> Gone:
+        """Wait until an event tells that the temporary file of our handle was deleted."""
+        return {"gone": member.await_end(timeout)}
+
+    @operation(timeout=HEED_S, changes=False)
+    def heed(self, member: Member, timeout: float) -> Conflict:
+        """As a holder, wait until an event tells of a request in conflict with the hold."""
+        return {"waiting": member.await_conflict(timeout)}
+
+    @operation(changes=False)
+    def news(self, member: Member) -> News:
+        """What the lock's handle was told of its session, and what it was not told of in time."""
+        return member.news()
+
     @operation(timeout=READ_S, changes=False)
     def stat(self, member: Member, key: str, timeout: float) -> FileStat:
         """Read a file's generation numbers from the servers."""
@@ -270,6 +248,7 @@ class ChubbyWorkload(ContentionWorkload):
             found = handle.get_stat(timeout)
             return {
                 "key": key,
+                "opened": handle.opened.instance,
                 "instance": found.instance,
                 "content": found.content_generation,
                 "lock": found.lock_generation,
@@ -282,29 +261,58 @@ class ChubbyWorkload(ContentionWorkload):
     def set_acl(self, member: Member, key: str, timeout: float) -> AclVersion:
         """Replace the access control list by another one that allows everything."""
         with member.using(key) as handle:
-            acl = handle.set_acl(ALLOWED, timeout)
-            return {"key": key, "instance": handle.opened.instance, "acl": acl}
+            generation = handle.set_acl(ALLOWED, timeout)
+            return {
+                "key": key,
+                "instance": handle.opened.instance,
+                "generation": generation,
+                "acl": member.acl_of(key, Deadline(READ_S)),
+                "allowed": [in_words(ALLOWED)],
+            }
 
     @operation(timeout=CHANGE_S)
-    def recreate(self, member: Member, timeout: float) -> Instance:
+    def recreate(self, member: Member, timeout: float) -> Recreated:
         """Delete the temporary file, and create it again."""
         with member.using(TEMPORARY) as handle:
+            opened = handle.opened.instance
             handle.delete(timeout)
         member.forget(TEMPORARY)
         with member.using(TEMPORARY) as handle:
-            return {"instance": handle.opened.instance}
+            return {"key": TEMPORARY, "opened": opened, "instance": handle.opened.instance}
+
+    @operation()
+    def use(self, member: Member, call: str) -> Use:
+        """Call a method of the temporary file's handle."""
+        with member.using(TEMPORARY) as handle:
+            CALLS[call](handle)
+            return {"key": TEMPORARY, "opened": handle.opened.instance}
+
+    @operation()
+    def misuse(self, member: Member, state: str) -> Answered:
+        """Make calls of a handle in a state in which they should be refused."""
+        return {"answered": member.misuse(state)}
 
     @operation(timeout=CHANGE_S)
-    def add(self, member: Member, child: str, timeout: float) -> Added:
-        """Create another child of a file."""
+    def add(self, member: Member, child: str, timeout: float, listed: bool = False) -> Added:
+        """Create another child of a file, with its parent's list or, if ``listed``, its own."""
         file, _ = TOPICS[CHILDREN]
-        return {"key": CHILDREN, "child": child, "version": member.add(file, child, timeout)}
+        return member.add(file, child, READ_ACL_UNSAFE if listed else None, timeout)
 
     @operation(changes=False)
-    def verify(self, member: Member, sequencer: str) -> Validity:
-        """Ask whether a sequencer is valid, as a server does that has a session with the cell."""
-        with member.using(PRIMARY) as handle:
-            return {"valid": handle.check_sequencer(sequencer, READ_S)}
+    def verify(self, member: Member, sequencer: str, by: str = "verify") -> Validity:
+        """Ask whether a sequencer is valid, as a server does that has a session with the cell.
+
+        It is asked for, or a handle that has the sequencer makes another call.
+        """
+        if by == "verify":
+            with member.using(PRIMARY) as handle:
+                return {"valid": handle.check_sequencer(sequencer, READ_S)}
+        with member.guarded(PRIMARY, sequencer) as handle:
+            try:
+                CALLS[by](handle)
+            except StaleSequencer:
+                return {"valid": False}
+            return {"valid": True}
 
     # The load.
 
@@ -321,12 +329,13 @@ class ChubbyWorkload(ContentionWorkload):
         draws = client.draws
         reads = client.clients > 2 and client.number == client.clients - 1
         writes = client.clients > 3 and client.number == client.clients - 2
-        if client.before is not None and client.before.f in ("store", "publish"):
+        if client.before is not None and client.before.f not in ("acquire", "release"):
             yield self.release()  # its outcome was unknown, and the client may have been a holder
         while not client.is_over:
             if reads:
                 looks = draws.one_in(20)
-                yield self.stat(key=PRIMARY) if looks else self.read(key=draws.choose(KEYS))
+                call = self.stat(key=PRIMARY) if looks else self.read(key=draws.choose(KEYS))
+                yield from self._looking(call)
             elif writes:
                 yield self._change(client)
             elif draws.one_in(3):
@@ -355,17 +364,33 @@ class ChubbyWorkload(ContentionWorkload):
             if client.draws.one_in(3):
                 yield self.verify(sequencer=proof["sequencer"])
             yield self._prove(client, proof)
+        elif (sequencer := (granted.value or {}).get("sequencer")) and client.draws.one_in(2):
+            yield self._store(client, HoldProof(token=0, sequencer=sequencer))
         if client.draws.one_in(2):
             yield from self._writes(client)
+        if client.draws.one_in(6):
+            yield self.heed()
         yield from self.hold(client, granted)
         yield from self.let_go(client, 1)
 
+    def let_go(self, client: Client, depth: int) -> Steps:  # noqa: ARG002 - held once
+        """Release; one holder in four closes its handle instead."""
+        yield self.release(close=client.draws.one_in(4))
+
+    def give_back(self, client: Client) -> Steps:
+        """Heed those who wait, and release; every second client by closing its handle."""
+        yield self.heed()
+        yield self.release(close=client.number % 2 == 1)
+
     def _prove(self, client: Client, proof: HoldProof) -> Invocation:
         """A write that carries a sequencer: three at a storage server to one into the file."""
-        draws, value = client.draws, next(client.shared.values)
-        if draws.one_in(4):
-            return self.publish(key=PRIMARY, data=str(value), **proof)
-        return self.store(server=draws.below(SERVERS), value=value, **proof)
+        if client.draws.one_in(4):
+            return self.publish(key=PRIMARY, data=str(next(client.shared.values)), **proof)
+        return self._store(client, proof)
+
+    def _store(self, client: Client, proof: HoldProof) -> Invocation:
+        server = client.draws.below(SERVERS)
+        return self.store(server=server, value=next(client.shared.values), **proof)
 
     def _other(self, client: Client) -> Steps:
         """Something that needs no lock: one call, or some reads of one file in a row."""
@@ -377,7 +402,13 @@ class ChubbyWorkload(ContentionWorkload):
     def _reads(self, client: Client) -> Steps:
         key = client.draws.choose(KEYS)
         for _ in range(2 + client.draws.below(4)):
-            yield self.read(key=key)
+            yield from self._looking(self.read(key=key))
+
+    def _looking(self, look: Invocation) -> Steps:
+        """A look at a file; if it fails, at what was told of the session: it may be in jeopardy."""
+        looked = yield look
+        if looked.type == "fail":
+            yield self.news()
 
     def _writes(self, client: Client) -> Steps:
         """Some changes in a row by a holder, so that files change while nobody else can hold."""
@@ -388,17 +419,27 @@ class ChubbyWorkload(ContentionWorkload):
     def _other_call(self, client: Client) -> Invocation:
         draws, known = client.draws, client.shared
         chosen = draws.weighted(
-            (6, "change"), (5, "await"), (2, "stat"), (3, "prove"), (3, "verify")
+            (6, "change"),
+            (5, "await"),
+            (2, "stat"),
+            (3, "prove"),
+            (3, "verify"),
+            (2, "gone"),
+            (1, "news"),
         )
         if chosen == "await":
             topic = draws.choose(tuple(TOPICS))
             return self.await_(key=topic, version=known.versions.get(topic, 0))
         if chosen == "stat":
             return self.stat(key=draws.choose((*KEYS, TEMPORARY)))
+        if chosen == "gone":
+            return self.gone()
+        if chosen == "news":
+            return self.news()
         if chosen in ("prove", "verify") and known.proofs:
             proof = known.proofs[-1] if draws.one_in(2) else draws.choose(known.proofs)
             if chosen == "verify":
-                return self.verify(sequencer=proof["sequencer"])
+                return self.verify(sequencer=proof["sequencer"], by=draws.choose(PROOFS))
             return self._prove(client, proof)
         return self._change(client)
 
@@ -407,14 +448,24 @@ class ChubbyWorkload(ContentionWorkload):
         draws, known = client.draws, client.shared
         key = draws.choose(KEYS)
         chosen = draws.weighted(
-            (3, "write"), (3, "compare"), (1, "acl"), (1, "recreate"), (1, "add")
+            (3, "write"),
+            (3, "compare"),
+            (1, "acl"),
+            (1, "recreate"),
+            (1, "add"),
+            (1, "use"),
+            (1, "misuse"),
         )
         if chosen == "acl":
             return self.set_acl(key=key)
         if chosen == "recreate":
             return self.recreate()
         if chosen == "add":
-            return self.add(child=str(next(known.values)))
+            return self.add(child=str(next(known.values)), listed=draws.one_in(2))
+        if chosen == "use":
+            return self.use(call=draws.choose(USES))
+        if chosen == "misuse":
+            return self.misuse(state=draws.choose(tuple(MISUSES)))
         expected = known.versions.get(key) if chosen == "compare" else None
         patience = 0.5 if draws.one_in(6) else CHANGE_S
         data = str(next(known.values))
@@ -441,6 +492,8 @@ class ChubbyWorkload(ContentionWorkload):
         check_sequencers,
         check_generation_numbers,
         check_leases,
+        check_handle_rights,
+        partial(check_handle_events, bound_s=CUT_OFF_NS / 1e9),
         check_file_contents,
         check_guarded_writes,
         partial(check_missed_changes, bound_s=CUT_OFF_NS / 1e9, change=_raised),
@@ -452,6 +505,9 @@ class ChubbyWorkload(ContentionWorkload):
         counted(3, "compared_writes", "file contents", "writes with a generation check"),
         counted(3, "events", "file contents", "changes that a client was told of"),
         counted(len(TOPICS), "keys_told", "missed changes", "kinds of change that were told"),
+        counted(3, "misuses", "handle rights", "states in which a handle was misused"),
+        counted(1, "ends_told", "handle events", "deletions that a handle was told of"),
+        counted(1, "conflicts_told", "handle events", "conflicting requests that were told"),
         counted(10, "accepted", "guarded writes", "accepted writes with a sequencer"),
         counted(3, "called_valid", "sequencers", "sequencers called valid"),
         # In 20 s of load there are five to twelve, but two where holders are frozen for long.

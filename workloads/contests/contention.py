@@ -317,9 +317,13 @@ class ContentionWorkload(Workload):
             left = max(0.1, min(LONG_PATIENCE_S, client.seconds_to(end)))
             granted = yield self.acquiring(left, mode)
             if granted.type == "ok":
-                yield self.release()
+                yield from self.give_back(client)
                 yield from self._release_nothing(client)
                 return
+
+    def give_back(self, client: Client) -> Steps:  # noqa: ARG002 - for subclasses
+        """What a client does in the final phase once it has been granted."""
+        yield self.release()
 
     def _release_nothing(self, client: Client) -> Steps:
         """Release once too often, if the recipe promises to say so."""
