@@ -49,7 +49,7 @@ class CellClient(Contender):
         self._told = threading.Condition()
         self._numbers: dict[str, int] = {}
         self._news: dict[str, Told] = {}
-        self._delay = DELAY * (1 + context.client % 2)
+        self._delay = DELAY * (1 + context.client % 2 / 2)
         self._expired: Chubby | None = None
         context.kazoo.add_listener(self._connection_changed)
 

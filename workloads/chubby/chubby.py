@@ -329,7 +329,8 @@ class ChubbyWorkload(ContentionWorkload):
         draws = client.draws
         reads = client.clients > 2 and client.number == client.clients - 1
         writes = client.clients > 3 and client.number == client.clients - 2
-        if client.before is not None and client.before.f not in ("acquire", "release"):
+        former = None if reads or writes or client.before is None else client.before.f
+        if former not in (None, "acquire", "release"):
             yield self.release()  # its outcome was unknown, and the client may have been a holder
         while not client.is_over:
             if reads:
@@ -368,7 +369,7 @@ class ChubbyWorkload(ContentionWorkload):
             yield self._store(client, HoldProof(token=0, sequencer=sequencer))
         if client.draws.one_in(2):
             yield from self._writes(client)
-        if client.draws.one_in(6):
+        if client.draws.one_in(12):
             yield self.heed()
         yield from self.hold(client, granted)
         yield from self.let_go(client, 1)

@@ -31,6 +31,17 @@ def test_the_younger_node_is_the_successor(failed, other, found):
     (node, czxid), (after, token) = failed, other
     recorded = Recorded(2).acquire(0, 10, 0, node=node, token=czxid)
     recorded.acquire(20, 3_000, 1, node=after, token=token)
+    assert judged(recorded, node, czxid) == found
+
+
+@pytest.mark.parametrize(("asked", "found"), [(1.0, []), (3.0, ["early-grant"])])
+def test_a_holder_may_have_asked_for_another_delay(asked, found):
+    recorded = Recorded(2).acquire(0, 10, 0, node=FIRST, token=1, delay=asked)
+    recorded.acquire(20, 3_000, 1, node=LAST, token=2)
+    assert judged(recorded, FIRST, 1) == found
+
+
+def judged(recorded, node, czxid):
     life = ZnodeLife(node, czxid, 5, "0x1", "0x1", None, 99, 1_000, "0x1", "expired")
     history = recorded.end(9_000).history()
     holds = extract_holds(history, Words())
@@ -44,4 +55,4 @@ def test_the_younger_node_is_the_successor(failed, other, found):
             path="/l",
         )
     )
-    assert [anomaly.kind for anomaly in result.anomalies] == found
+    return [anomaly.kind for anomaly in result.anomalies]

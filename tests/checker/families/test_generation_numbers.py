@@ -34,8 +34,12 @@ def test_a_number_that_goes_back_is_found(later):
 @pytest.mark.parametrize(
     ("f", "first", "second"),
     [
-        ("recreate", {"instance": 5}, {"instance": 5}),
-        ("set-acl", {"key": "a", "instance": 1, "acl": 2}, {"key": "a", "instance": 1, "acl": 2}),
+        ("recreate", {"key": "a", "instance": 5}, {"key": "a", "instance": 5}),
+        (
+            "set-acl",
+            {"key": "a", "instance": 1, "generation": 2},
+            {"key": "a", "instance": 1, "generation": 2},
+        ),
     ],
 )
 def test_a_change_gets_a_higher_number(f, first, second):
