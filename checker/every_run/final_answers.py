@@ -17,7 +17,10 @@ Question = tuple[str, bytes]
 
 @check("final answers", finds=[STUCK_WAITER])
 def check_final_answers(
-    timeline: Timeline, most_tries: int, asked: Callable[[str, Any], bool] = lambda _f, _value: True
+    timeline: Timeline,
+    most_tries: int,
+    asked: Callable[[str, Any], bool] = lambda _f, _value: True,
+    least: str = ASKED_AGAIN,
 ) -> CheckResult:
     """Judge the final phase: of each client's tries at a question, one must have been answered.
 
@@ -31,10 +34,11 @@ def check_final_answers(
         asked: whether an operation with this name and value is one of the questions. A client may
             be slow to begin its last operation of the load, which then is called in the final
             phase, and may be refused.
+        least: what every client must have taken part in, in words; empty if another check says so.
     """
     history = timeline.history
     result = CheckResult(name="final answers")
-    phase = healed_phase(history, result, ASKED_AGAIN)
+    phase = healed_phase(history, result, least)
     if phase is None:
         return result
     tries: dict[tuple[int, Question], list[Operation]] = {}

@@ -10,6 +10,7 @@ long that it held. (A release may be acknowledged although the session had ended
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Final
 
 from rumpus.checker.anomalies import at
 from rumpus.checker.check import check
@@ -21,6 +22,9 @@ from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 STALE_SEQUENCER = Kind("stale-sequencer", "a sequencer was called valid after its hold had ended")
 REFUSED_SEQUENCER = Kind("refused-sequencer", "a sequencer was called stale during its hold")
+
+ELSEWHERE: Final = "elsewhere"
+"""How a sequencer is verified of another lock than its own."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,10 @@ class _Stand:
 
 @check("sequencers", finds=[STALE_SEQUENCER, REFUSED_SEQUENCER])
 def check_sequencers(timeline: Timeline) -> CheckResult | None:
-    """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out."""
+    """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out.
+
+    With ``by`` = ``ELSEWHERE`` it was asked of another lock, where it is never valid.
+    """
     if "stale-sequencer" not in timeline.promises.prevents:
         return None
     history = timeline.history
@@ -55,6 +62,10 @@ def check_sequencers(timeline: Timeline) -> CheckResult | None:
         if stand is None:
             continue
         valid = done.value["valid"]
+        if call.value.get("by") == ELSEWHERE:
+            if valid:
+                result.anomalies.append(_wrong(history, operation, stand, "stale-sequencer"))
+            continue
         answers[valid] += 1
         if valid and stand.at_most < call.time:
             result.anomalies.append(_wrong(history, operation, stand, "stale-sequencer"))
@@ -104,14 +115,16 @@ def _wrong(history: History, operation: Operation, stand: _Stand, kind: str) -> 
     call, done = operation.invoke, operation.done
     hold, stale = stand.hold, kind == "stale-sequencer"
     end = (stand.at_most if stale else stand.at_least) - history.start
+    although = f"its hold {'had ended by' if stale else 'lasted until'} {end / 1e9:.3f} s"
+    if call.value.get("by") == ELSEWHERE:
+        although = "it was asked of another lock"
     verifier = history.caller(call)
     return Anomaly(
         kind=kind,
         description=(
             f"c{verifier} was told between {at(history, call.time)} and "
             f"{at(history, done.time)} that c{hold.client}'s sequencer (token "
-            f"{hold.token}) is {'valid' if stale else 'stale'}, although its hold "
-            f"{'had ended by' if stale else 'lasted until'} {end / 1e9:.3f} s"
+            f"{hold.token}) is {'valid' if stale else 'stale'}, although {although}"
         ),
         ops=[*hold.ops, *operation.indices],
         clients=sorted({verifier, hold.client}),

@@ -3,7 +3,8 @@
 Operations, per key: ``read``, ok: {key, version, data}; ``write`` {key, data, expected} and
 ``publish`` {key, data}, ok: {key, version}, where ``expected`` is null or the version (content
 generation) that the contents must have had; ``await`` {key, version}, ok: {key, version} of the
-change that the client was told of.
+change that the client was told of; ``add`` {child}, ok: {listed}: whether a new child of a file was
+among its children after that.
 
 Each acknowledged write tells its version, so the order of the writes is known, and comparing each
 call with the highest version that any client had been told before is enough.
@@ -56,7 +57,8 @@ def check_file_contents(timeline: Timeline) -> CheckResult:
     """Judge the versions that clients were told; O(n log n).
 
     - ``stale-read``: a read returned an older version than one that had been told to a reader or
-      writer before it was called; or other contents than those that were written as its version.
+      writer before it was called; or other contents than those that were written as its version;
+      or a client did not find the child that it had created.
     - ``lost-update``: a compare-and-swap succeeded although the contents had another version than
       the expected one; or two writes were acknowledged as one version.
     - ``generation-regression``: a write was acknowledged as a version that is not higher than one
@@ -77,6 +79,17 @@ def check_file_contents(timeline: Timeline) -> CheckResult:
         _judge_contents(history, key, sights, result)
         _judge_order(history, key, sights, result)
         cached += sum(_is_cached(sight) for sight in sights)
+    result.anomalies += [
+        anomaly_of(
+            history,
+            "stale-read",
+            f"c{history.caller(operation)} created child {operation.invoke.value['child']} of a "
+            f"file, and did not find it there",
+            operation,
+        )
+        for operation, done in history.answered("add")
+        if not done.value["listed"]
+    ]
     every = [sight for sights in keys.values() for sight in sights]
     result.stats = {
         "reads": sum(sight.f == "read" for sight in every),

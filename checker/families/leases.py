@@ -16,7 +16,9 @@ JEOPARDY_CALL = Kind(
     "jeopardy-call", "a call was answered from the cache after the client's lease had run out"
 )
 EXPIRED_HANDLE = Kind(
-    "expired-handle", "a call succeeded on a handle whose session had ended", logs=True
+    "expired-handle",
+    "a call succeeded on a handle that was closed, or whose session or file had ended",
+    logs=True,
 )
 
 SLACK_NS = 100_000_000

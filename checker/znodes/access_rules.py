@@ -16,7 +16,8 @@ from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult, Kind
 
 UNAUTHORISED_ACCESS = Kind(
-    "unauthorised-access", "an operation was carried out that the access control list forbids"
+    "unauthorised-access",
+    "an operation was carried out that the access control list, or the handle's mode, forbids",
 )
 REFUSED_ACCESS = Kind(
     "refused-access", "an operation was refused that the access control list allows"

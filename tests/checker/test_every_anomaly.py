@@ -115,10 +115,10 @@ def handovers_in_the_end(*, wrong):
     )
 
 
-def verified(*, released, valid):
+def verified(*, released, valid, **more):
     recorded = Recorded(2).acquire(0, 10, 0, node="/l/n-0000000001", token=1, sequencer="s1")
     recorded.release(20 if released else 80, 30 if released else 90, 0)
-    op(recorded, 50, 1, "verify", {"sequencer": "s1"}, {"valid": valid})
+    op(recorded, 50, 1, "verify", {"sequencer": "s1", **more}, {"valid": valid})
     history = ended(recorded).history()
     return check_sequencers(
         laid_out(
@@ -366,6 +366,10 @@ CASES = {
     "refused-sequencer": (
         lambda: verified(released=False, valid=False),
         lambda: verified(released=True, valid=False),
+    ),
+    "stale-sequencer, of another lock": (
+        lambda: verified(released=False, valid=True, by="elsewhere"),
+        lambda: verified(released=False, valid=False, by="elsewhere"),
     ),
     "refused-sequencer, by the fence": (
         lambda: refused_by_the_fence(wrong=True),

@@ -20,11 +20,15 @@ class Listed(TypedDict):
 
 
 class Added(Listed):
-    """How many children a file has at least, once another one was added; ``key`` as in TOPICS."""
+    """How many children a file has at least, once another one was added; ``key`` as in TOPICS.
+
+    ``listed``: whether that one is among them.
+    """
 
     key: str
     version: int
     child: str
+    listed: bool
 
 
 class Stored(TypedDict):

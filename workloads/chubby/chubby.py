@@ -6,7 +6,7 @@ requests would. All read, write and follow two files, one of them that with the 
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -14,20 +14,22 @@ from typing import Any, Final
 
 from kazoo.security import READ_ACL_UNSAFE
 
+from rumpus.checker.every_run.final_answers import check_final_answers
+from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
-from rumpus.checker.exclusion.sequencers import check_sequencers
+from rumpus.checker.exclusion.sequencers import ELSEWHERE, check_sequencers
 from rumpus.checker.families.file_contents import check_file_contents
 from rumpus.checker.families.generation_numbers import check_generation_numbers
 from rumpus.checker.families.guarded_writes import check_guarded_writes
 from rumpus.checker.families.handle_events import check_handle_events
-from rumpus.checker.families.handle_rights import check_handle_rights
 from rumpus.checker.families.leases import check_leases
 from rumpus.checker.families.missed_changes import check_missed_changes, written
 from rumpus.checker.history import Op
 from rumpus.checker.timeline.holds import Words
+from rumpus.checker.znodes.handle_rights import check_handle_rights
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Invocation
-from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
+from rumpus.harness.generators.script import Client, ScriptFunction, Step, Steps, until_ok
 from rumpus.recipes.chubby.catalogue import CHUBBY
 from rumpus.recipes.chubby.file_change import StaleSequencer
 from rumpus.recipes.chubby.handle import GenerationMismatch
@@ -77,6 +79,7 @@ PATIENT_S: Final = 4.0
 """How long most attempts to acquire wait: longer than a session lives without heartbeats."""
 
 FINAL_TRIES: Final = 5
+"""How often clients ask at least in the final phase."""
 
 HEED_S: Final = 1.5
 """How long a holder waits for the event of a request in conflict with its hold."""
@@ -84,9 +87,12 @@ HEED_S: Final = 1.5
 USES: Final = ("read", "dir", "write", "set-acl")
 """Calls of the handle of the temporary file, which others delete and create again."""
 
-PROOFS: Final = ("verify", "verify", "verify", "read", "stat", "dir", "set-acl")
-"""Calls by which a sequencer is verified: the one that is there for that, or others of a handle
-that has it."""
+PROOFS: Final = ("verify", "verify", "verify", "read", "stat", "dir", "set-acl", ELSEWHERE)
+"""Calls by which a sequencer is verified: the one that is there for that, the same of another file,
+or others of a handle that has it."""
+
+MOST_TRIES: Final = 100
+"""More than any client needs to write in the final phase."""
 
 REMEMBERED: Final = 4
 """How many of the latest holds send writes and are verified: some last, some have just ended."""
@@ -106,6 +112,11 @@ def _raised(done: Op) -> tuple[str, int] | None:
     if done.f == "acquire":
         return LOCK, done.value["generation"]
     return (CHILDREN, done.value["version"]) if done.f == "add" else written(done)
+
+
+def _is_final(f: str, value: Any) -> bool:
+    """Whether an operation is the write of a client in the final phase."""
+    return f == "write" and value["data"].startswith("final")
 
 
 class ChubbyWorkload(ContentionWorkload):
@@ -302,10 +313,11 @@ class ChubbyWorkload(ContentionWorkload):
     def verify(self, member: Member, sequencer: str, by: str = "verify") -> Validity:
         """Ask whether a sequencer is valid, as a server does that has a session with the cell.
 
-        It is asked for, or a handle that has the sequencer makes another call.
+        It is asked for, or a handle that has the sequencer makes another call. Of another file it
+        is never valid.
         """
-        if by == "verify":
-            with member.using(PRIMARY) as handle:
+        if by in ("verify", ELSEWHERE):
+            with member.using(PRIMARY if by == "verify" else TEMPORARY) as handle:
                 return {"valid": handle.check_sequencer(sequencer, READ_S)}
         with member.guarded(PRIMARY, sequencer) as handle:
             try:
@@ -336,9 +348,9 @@ class ChubbyWorkload(ContentionWorkload):
             if reads:
                 looks = draws.one_in(20)
                 call = self.stat(key=PRIMARY) if looks else self.read(key=draws.choose(KEYS))
-                yield from self._looking(call)
+                yield from self._then_news(call)
             elif writes:
-                yield self._change(client)
+                yield from self._then_news(self._change(client))
             elif draws.one_in(3):
                 yield from self._turn(client)
             else:
@@ -355,7 +367,7 @@ class ChubbyWorkload(ContentionWorkload):
         return 3 * client.context.session_timeout
 
     def _turn(self, client: Client) -> Steps:
-        granted = yield self.attempt(client)
+        granted = yield from self._then_news(self.attempt(client))
         if granted.type != "ok":  # the client may be cut off: what does its cache say?
             yield from self._reads(client)
             return
@@ -398,18 +410,19 @@ class ChubbyWorkload(ContentionWorkload):
         if client.draws.one_in(3):
             yield from self._reads(client)
         else:
-            yield self._other_call(client)
+            yield from self._then_news(self._other_call(client))
 
     def _reads(self, client: Client) -> Steps:
         key = client.draws.choose(KEYS)
         for _ in range(2 + client.draws.below(4)):
-            yield from self._looking(self.read(key=key))
+            yield from self._then_news(self.read(key=key))
 
-    def _looking(self, look: Invocation) -> Steps:
-        """A look at a file; if it fails, at what was told of the session: it may be in jeopardy."""
-        looked = yield look
-        if looked.type == "fail":
+    def _then_news(self, call: Invocation) -> Generator[Step, Op, Op]:
+        """A call; if it fails, what was told of the session, which may be in jeopardy or over."""
+        came = yield call
+        if came.type == "fail" and came.error not in (None, TIMED_OUT):
             yield self.news()
+        return came
 
     def _writes(self, client: Client) -> Steps:
         """Some changes in a row by a holder, so that files change while nobody else can hold."""
@@ -476,11 +489,25 @@ class ChubbyWorkload(ContentionWorkload):
 
     def final(self) -> list[ScriptFunction]:
         """As for every lock; then everybody reads, writes, reads, and waits for the last events."""
-        read = until_ok(self.read(key=PRIMARY), FINAL_TRIES)
-        write = until_ok(
-            lambda client: self.write(key=PRIMARY, data=f"final {client.process}"), FINAL_TRIES
-        )
-        return [*super().final(), read, write, read, self._last_news]
+        return [
+            *super().final(),
+            self._final_read,
+            self._final_write,
+            self._final_read,
+            self._last_news,
+        ]
+
+    def _final_read(self, client: Client) -> Steps:
+        yield from until_ok(self.read(key=PRIMARY), FINAL_TRIES)(client)
+
+    def _final_write(self, client: Client) -> Steps:
+        """Write until it is done: until a change whose client died counts as abandoned, if need be.
+
+        That takes three session timeouts.
+        """
+        write = self.write(key=PRIMARY, data=f"final {client.number}")
+        tries = FINAL_TRIES + round(3 * client.context.session_timeout / CHANGE_S)
+        yield from until_ok(write, tries)(client)
 
     def _last_news(self, client: Client) -> Steps:
         """Wait for the events of the last changes: no later ones stand in for them."""
@@ -498,6 +525,7 @@ class ChubbyWorkload(ContentionWorkload):
         check_file_contents,
         check_guarded_writes,
         partial(check_missed_changes, bound_s=CUT_OFF_NS / 1e9, change=_raised),
+        partial(check_final_answers, most_tries=MOST_TRIES, asked=_is_final, least=""),
     )
     needs = (
         *ContentionWorkload.needs,

@@ -65,6 +65,7 @@ class Member(CellClient):
                 "key": CHILDREN,
                 "child": child,
                 "version": len(names),
+                "listed": child in names,
                 "acl": self.acl_of(name, deadline),
                 "allowed": [in_words(acl)] if acl else inherited,
             }

@@ -57,6 +57,11 @@ def _hold(handle: Handle) -> None:
         raise NotDone("somebody else holds it")
 
 
+def _hold_poisoned(handle: Handle) -> None:
+    _hold(handle)
+    handle.poison()
+
+
 MISUSES: Final[Mapping[str, Misuse]] = {
     "closed": Misuse(ALL, HandleInvalid, begin=Handle.close),
     "poisoned": Misuse(ALL, HandleInvalid, begin=Handle.poison),
@@ -64,6 +69,7 @@ MISUSES: Final[Mapping[str, Misuse]] = {
     "for writing": Misuse((*READING, "set-acl"), WrongMode, Mode.WRITE),
     "for lists": Misuse((*READING, *WRITING), WrongMode, Mode.CHANGE_ACL),
     "holding": Misuse(("lock",), NotDone, begin=_hold),
+    "holding, poisoned": Misuse(("sequencer",), NotHeld, begin=_hold_poisoned),
     "not holding": Misuse(("sequencer", "release"), NotHeld),
 }
 """A handle's state -> which calls must be refused, and how."""

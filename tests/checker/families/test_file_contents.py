@@ -38,6 +38,12 @@ def test_a_read_after_a_write_returned_must_show_it():
     assert found(read(two_writes(), 30, 2, 1)) == ["stale-read"]
 
 
+@pytest.mark.parametrize(("listed", "kinds"), [(True, []), (False, ["stale-read"])])
+def test_a_client_finds_the_child_that_it_created(listed, kinds):
+    story = Recorded(1).add(0, 0, "invoke", "add", {"child": "1"})
+    assert found(story.add(9, 0, "ok", "add", {"listed": listed})) == kinds
+
+
 def test_a_read_that_was_called_before_the_write_returned_need_not():
     story = write(Recorded(3), 10, 0, 1)
     story.add(19, 2, "invoke", "read", {"key": "a"})

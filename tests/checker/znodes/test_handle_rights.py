@@ -1,6 +1,6 @@
 import pytest
 
-from rumpus.checker.families.handle_rights import check_handle_rights
+from rumpus.checker.znodes.handle_rights import check_handle_rights
 from tests.checker.laid_out import laid_out
 from tests.checker.recorded import Recorded
 
