@@ -65,7 +65,7 @@ class _Instances:
         found: dict[str, list[tuple[int, int]]] = {}
         for _, done in history.answered("recreate"):
             found.setdefault(done.value["key"], []).append((done.time, done.value["instance"]))
-        self._latest = {key: list(accumulate(made, _later)) for key, made in found.items()}
+        self._latest = {key: list(accumulate(sorted(made), _later)) for key, made in found.items()}
         """Key -> when a creation had been acknowledged, and the latest instance by then."""
 
     def after(self, operation: Operation) -> int | None:

@@ -8,7 +8,7 @@ from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 from rumpus.recipes.chubby.handle import Handle, Mode, WrongMode
 from rumpus.recipes.chubby.lease import HandleInvalid
 from rumpus.recipes.contests.interfaces import NotHeld
-from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 
 ALLOWED: Final = [*OPEN_ACL_UNSAFE, *READ_ACL_UNSAFE]
 """An access control list."""
@@ -32,8 +32,8 @@ CALLS: Final[Mapping[str, Callable[[Handle], Any]]] = {
 """What can be done with a handle."""
 
 READING: Final = ("read", "stat", "dir")
-WRITING: Final = ("write", "delete", "lock")
-ALL: Final = (*READING, *WRITING, "set-acl", "verify")
+WRITING: Final = ("write", "lock", "delete")
+ALL: Final = (*READING, "verify", "set-acl", *WRITING)
 
 
 class Misuse(NamedTuple):
@@ -90,5 +90,9 @@ def answered(handle: Handle, state: str) -> list[str]:
             CALLS[call](handle)
         except misuse.by:
             continue
+        except (NotDone, OutcomeUnknown):
+            if found:  # what was answered before that is enough
+                break
+            raise
         found.append(call)
     return found

@@ -28,9 +28,12 @@ def test_what_is_answered_of_a_misused_handle_is_found(state, answered, kinds):
 
 
 def remade(ms, f, opened):
-    story = did(Recorded(1), 10, "recreate", {"key": "t", "opened": 5, "instance": 7})
+    """Instance 7 is created, while a call that makes instance 8 goes on until 60 ms."""
+    story = Recorded(2).add(2, 1, "invoke", "recreate")
+    did(story, 10, "recreate", {"key": "t", "opened": 5, "instance": 7})
     did(story, 20, "recreate", {"key": "u", "opened": 5, "instance": 9})
-    return did(story, ms, f, {"key": "t", "opened": opened})
+    did(story, ms, f, {"key": "t", "opened": opened})
+    return story.add(60, 1, "ok", "recreate", {"key": "t", "opened": 7, "instance": 8})
 
 
 @pytest.mark.parametrize("f", ["use", "stat"])
