@@ -26,7 +26,7 @@ class Closed:
 
 
 def test_a_handle_that_refuses_all_answers_nothing():
-    assert answered(Closed(close=None), "closed") == []
+    assert answered(Closed(), "closed") == []
 
 
 def test_what_is_answered_before_another_error_is_told():

@@ -63,8 +63,8 @@ def _hold_poisoned(handle: Handle) -> None:
 
 
 MISUSES: Final[Mapping[str, Misuse]] = {
-    "closed": Misuse(ALL, HandleInvalid, begin=Handle.close),
-    "poisoned": Misuse(ALL, HandleInvalid, begin=Handle.poison),
+    "closed": Misuse(ALL, HandleInvalid, begin=lambda handle: handle.close()),
+    "poisoned": Misuse(ALL, HandleInvalid, begin=lambda handle: handle.poison()),
     "for reading": Misuse((*WRITING, "set-acl"), WrongMode, Mode.READ),
     "for writing": Misuse((*READING, "set-acl"), WrongMode, Mode.WRITE),
     "for lists": Misuse((*READING, *WRITING), WrongMode, Mode.CHANGE_ACL),
