@@ -2,15 +2,16 @@
 
 Operations:
 
-- ``news``, ok: {session, standing, told, missing}: what a handle was told of its session, in order
-  (``jeopardy``, ``safe``, ``expired``), and what it was not told of in time, if anything;
+- ``news``, ok: {session, standing, told, missing, failovers, losses}: what a handle was told of its
+  session, in order (``jeopardy``, ``safe``, ``expired``), what it was not told of in time, if
+  anything, and of how many failovers, after at most how many losses of the connection;
 - ``gone``, ok and, if it timed out, fail: {gone}: the wait for the event that the file of our
   handle, of that instance, was deleted; ``recreate``, ok: {instance} deletes the file and creates
   another one;
 - ``heed``: a holder's wait for the event that somebody else waits for the lock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
 from rumpus.checker.every_run.timeouts import TIMED_OUT
-from rumpus.checker.families.missed_changes import MISSED_EVENT, quiet
+from rumpus.checker.families.missed_changes import FALSE_EVENT, MISSED_EVENT, quiet
 from rumpus.checker.history import Operation
 from rumpus.checker.timeline.calm import calm_time, connections
 from rumpus.checker.timeline.holds import Hold
@@ -27,10 +28,11 @@ from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
-@check("handle events", finds=[MISSED_EVENT])
+@check("handle events", finds=[MISSED_EVENT, FALSE_EVENT])
 def check_handle_events(timeline: Timeline, bound_s: float) -> CheckResult:
-    """Judge what handles were told (``missed-event``).
+    """Judge what handles were told (``missed-event``, ``false-event``).
 
+    - A handle was told of more failovers than its client's connection was lost: false.
     - A handle was told that its session is safe, or in jeopardy, twice in a row; or it was not told
       of the session's standing, or of a new connection, although its client was not frozen.
     - Its file had been deleted, as an acknowledged ``recreate`` shows, for longer than the bound,
@@ -52,24 +54,29 @@ def check_handle_events(timeline: Timeline, bound_s: float) -> CheckResult:
         news += done.f == "news"
         gone += done.f == "gone"
         conflicts += done.f == "heed"
-        if done.f == "news" and (untold := _untold(timeline, operation)):
-            result.anomalies.append(
-                anomaly_of(
-                    history,
-                    "missed-event",
-                    f"c{history.caller(operation)}'s handle was told {_listed(done.value['told'])} "
-                    f"of its session by {at(history, done.time)}, but not of: {untold}",
-                    operation,
-                )
-            )
+        if done.f == "news":
+            result.anomalies += _misinformed(timeline, operation)
     result.anomalies += _unknown_ends(timeline, bound)
     result.anomalies += _unheeded(timeline, bound)
     result.stats = {"news": news, "ends_told": gone, "conflicts_told": conflicts}
     return result
 
 
-def _listed(told: Sequence[str]) -> str:
-    return ", ".join(told) or "nothing"
+def _misinformed(timeline: Timeline, operation: Operation) -> Iterator[Anomaly]:
+    """What is wrong with what a handle was told, by a ``news``."""
+    history, done = timeline.history, operation.done
+    handle = f"c{history.caller(operation)}'s handle was told"
+    by = f"by {at(history, done.time)}"
+    failovers, losses = done.value["failovers"], done.value["losses"]
+    if failovers > losses:
+        words = (
+            f"{handle} of {failovers} failovers {by}, but the connection was lost {losses} times"
+        )
+        yield anomaly_of(history, "false-event", words, operation)
+    if untold := _untold(timeline, operation):
+        told = ", ".join(done.value["told"]) or "nothing"
+        words = f"{handle} {told} of its session {by}, but not of: {untold}"
+        yield anomaly_of(history, "missed-event", words, operation)
 
 
 def _untold(timeline: Timeline, operation: Operation) -> str | None:

@@ -22,7 +22,7 @@ from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.znodes.access_rules import UNAUTHORISED_ACCESS
 
-DEAD: Final = ("closed", "poisoned")
+DEAD: Final = ("closed", "poisoned", "holding, poisoned")
 """States of a handle in which every call is refused."""
 
 

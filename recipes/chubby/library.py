@@ -65,6 +65,7 @@ class Chubby(Recipe):
             "lost-update",
             "early-event",
             "missed-event",
+            "false-event",
             "jeopardy-call",
             "expired-handle",
             "unauthorised-access",

@@ -49,6 +49,7 @@ class CellClient(Contender):
         self._told = threading.Condition()
         self._numbers: dict[str, int] = {}
         self._news: dict[str, Told] = {}
+        self._losses = 0
         self._delay = DELAY * (1 + context.client % 2 / 2)
         self._expired: Chubby | None = None
         context.kazoo.add_listener(self._connection_changed)
@@ -82,7 +83,7 @@ class CellClient(Contender):
 
     def _open(self, session: Chubby, name: str, patience: float) -> Handle:
         topics = {kind: topic for topic, (file, kind) in TOPICS.items() if file == name}
-        news = Told(session)
+        news = Told(session, since=self._losses)
 
         def told(event: Event) -> None:
             with self._told:
@@ -212,6 +213,8 @@ class CellClient(Contender):
                     "standing": told.session.standing.value,
                     "told": [each.value for each in told.standings],
                     "missing": missing,
+                    "failovers": told.failovers,
+                    "losses": self._losses - told.since,
                 }
             is_failover = missing == EventKind.MASTER_FAILED_OVER.value
             if missing is None or looks > (FAILOVER_LOOKS if is_failover else STANDING_LOOKS):
@@ -223,5 +226,6 @@ class CellClient(Contender):
         """Runs on kazoo's connection thread."""
         if state != KazooState.CONNECTED:
             with self._told:
+                self._losses += 1
                 for told in self._news.values():
                     told.new_connection = True

@@ -84,7 +84,7 @@ def answered(handle: Handle, state: str) -> list[str]:
     """
     misuse = MISUSES[state]
     misuse.begin(handle)
-    found = []
+    found: list[str] = []
     for call in misuse.refused:
         try:
             CALLS[call](handle)

@@ -28,12 +28,16 @@ class News(TypedDict):
     """What a handle's listener was told of its session, in order, and what it was not told of.
 
     ``missing``: what had happened and was not told for as long as it takes at most; None: nothing.
+    ``failovers``: how often it was told of a new connection. ``losses``: how often the connection
+    was lost since the handle was opened, or more often.
     """
 
     session: str | None
     standing: str
     told: list[str]
     missing: str | None
+    failovers: int
+    losses: int
 
 
 @dataclass
@@ -42,13 +46,17 @@ class Told:
 
     Attributes:
         session: the handle's session.
+        since: how often the connection had been lost when the handle was opened.
         standings: what it was told of the session, in order.
+        failovers: how often it was told of a failover.
         new_connection: whether the connection was lost, and no failover was told since.
         invalid: whether it was told that the handle is invalid.
         conflicts: how many requests wait for us, as it was told last since ``conflicts`` was reset.
     """
 
     session: Chubby
+    since: int
+    failovers: int = 0
     standings: list[Standing] = field(default_factory=list)
     new_connection: bool = False
     invalid: bool = False
@@ -59,6 +67,7 @@ class Told:
         if event.kind in STANDINGS:
             self.standings.append(STANDINGS[event.kind])
         elif event.kind is EventKind.MASTER_FAILED_OVER:
+            self.failovers += 1
             self.new_connection = False
         elif event.kind is EventKind.HANDLE_INVALID:
             self.invalid = True

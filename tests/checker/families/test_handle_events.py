@@ -42,9 +42,10 @@ def connected(clients=2):
     return story
 
 
-def news(told, missing=None, story=None):
+def news(told, missing=None, story=None, failovers=1):
     story = story or connected()
     value = {"session": "0x1", "standing": "safe", "told": told, "missing": missing}
+    value |= {"failovers": failovers, "losses": 1}
     return story.add(100, 0, "invoke", "news").add(900, 0, "ok", "news", value)
 
 
@@ -66,6 +67,10 @@ def test_a_standing_that_was_not_told_is_found(told, missing, words):
     (anomaly,) = judged(news(told, missing)).anomalies
     assert anomaly.kind == "missed-event"
     assert words in anomaly.description
+
+
+def test_more_failovers_than_losses_are_false():
+    assert found(news([], failovers=2)) == ["false-event"]
 
 
 def test_a_client_that_was_frozen_may_be_told_late():
