@@ -87,6 +87,31 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
         "set_contents ignores the generation that the caller expects",
         {"lost-update"},
     ),
+    "any-instance": mutant(
+        variant(Chubby, handle_class=faulty_chubby.AnyInstance),
+        "a handle of a file that was deleted is one of the file that was created after that",
+        {"expired-handle"},
+    ),
+    "any-mode": mutant(
+        variant(Chubby, handle_class=faulty_chubby.AnyMode),
+        "calls do not look what the handle was opened for: a reader takes the lock",
+        {"unauthorised-access"},
+    ),
+    "keeps-lock": mutant(
+        variant(Chubby, handle_class=faulty_chubby.KeepsLock),
+        "closing a handle does not release its lock",
+        {"deadlock", "stuck-waiter", "orphan-node"},
+    ),
+    "safe-not-told": mutant(
+        variant(Chubby, handle_class=faulty_chubby.SafeNotTold),
+        "tells of jeopardy, and not that the session is safe again",
+        {"missed-event"},
+    ),
+    "conflict-not-told": mutant(
+        with_handle(_events_class=faulty_chubby.ConflictsNotTold),
+        "a holder is not told that others wait for the lock",
+        {"missed-event"},
+    ),
     "early-event": mutant(
         with_handle(_events_class=faulty_chubby.EarlyEvents),
         "delivers the event when a change is announced, before it can be read",

@@ -9,7 +9,7 @@ from rumpus.recipes.chubby.cached_file import CachedFile
 from rumpus.recipes.chubby.change_mark import ChangeMark
 from rumpus.recipes.chubby.file_change import FileChange
 from rumpus.recipes.chubby.file_lock import SharedContest, TakenContest
-from rumpus.recipes.chubby.handle import Handle, LockMode
+from rumpus.recipes.chubby.handle import Handle, LockMode, Mode
 from rumpus.recipes.chubby.handle_events import EventKind, HandleEvents
 from rumpus.recipes.chubby.lease import Lease, Standing
 from rumpus.recipes.chubby.lock_sequencer import LockVerifier, lock_of
@@ -138,12 +138,46 @@ class ChildrenNotWatched(HandleEvents):
         made(own=True)
 
 
+class ConflictsNotTold(HandleEvents):
+    def _look_at_queue(self, session: Session, deadline: Deadline) -> None:
+        made(own=True)
+
+
 class RenewsItself(Lease):
     def remaining(self) -> float:
         if self.session.lost:
             made(own=True)
             self.session = Session(self._client)
         return super().remaining()
+
+
+class AnyInstance(Handle):
+    def _check_instance(self, instance: int) -> None:
+        if instance != self.opened.instance:
+            made(self._paths.file)
+
+
+class AnyMode(Handle):
+    def _check(self, mode: Mode | None = None) -> None:
+        if mode is not None and mode not in self._mode:
+            made(self._paths.file)
+        super()._check()
+
+
+class KeepsLock(Handle):
+    def _forsake(self) -> None:
+        made(self.node)
+        self._cache.close()
+        if self._events is not None:
+            self._events.close()
+
+
+class SafeNotTold(Handle):
+    def _session_changed(self, standing: Standing) -> None:
+        if standing is Standing.SAFE:
+            made(own=True)
+        else:
+            super()._session_changed(standing)
 
 
 class UncheckedHandle(Handle):
