@@ -14,7 +14,7 @@ Operations:
 from collections.abc import Iterator
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
@@ -27,6 +27,9 @@ from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import Anomaly, CheckResult
 
+SETTLED_NS: Final = 1_000_000_000
+"""How long nothing may have disturbed a client for its events to come at once."""
+
 
 @check("handle events", finds=[MISSED_EVENT, FALSE_EVENT])
 def check_handle_events(timeline: Timeline, bound_s: float) -> CheckResult:
@@ -38,7 +41,7 @@ def check_handle_events(timeline: Timeline, bound_s: float) -> CheckResult:
     - Its file had been deleted, as an acknowledged ``recreate`` shows, for longer than the bound,
       in which the client ran and its connection did not change; nothing was told.
     - A contender in conflict with a holder was in the queue during the whole wait of the holder,
-      and nothing disturbed that client during the wait, nor for as long as the bound.
+      and nothing disturbed that client during the wait, nor just before (``SETTLED_NS``).
 
     Args:
         timeline: the run.
@@ -57,7 +60,7 @@ def check_handle_events(timeline: Timeline, bound_s: float) -> CheckResult:
         if done.f == "news":
             result.anomalies += _misinformed(timeline, operation)
     result.anomalies += _unknown_ends(timeline, bound)
-    result.anomalies += _unheeded(timeline, bound)
+    result.anomalies += _unheeded(timeline)
     result.stats = {"news": news, "ends_told": gone, "conflicts_told": conflicts}
     return result
 
@@ -123,7 +126,7 @@ def _unknown_ends(timeline: Timeline, bound: int) -> list[Anomaly]:
     return found
 
 
-def _unheeded(timeline: Timeline, bound: int) -> list[Anomaly]:
+def _unheeded(timeline: Timeline) -> list[Anomaly]:
     """Holders that waited in vain for the event of a contender in conflict with them."""
     history = timeline.history
     contenders = _contenders(timeline)
@@ -132,10 +135,10 @@ def _unheeded(timeline: Timeline, bound: int) -> list[Anomaly]:
         call, done = operation.invoke, operation.completion
         if call.f != "heed" or done is None or done.error != TIMED_OUT:
             continue
-        client, since = history.caller(call), done.time - bound
+        client, since = history.caller(call), call.time - SETTLED_NS
         hold = _hold_during(timeline, client, operation)
         calm = calm_time(timeline.disturbances[client], since, done.time)
-        if hold is None or calm < bound:
+        if hold is None or calm < done.time - since:
             continue
         waiting = next(
             (

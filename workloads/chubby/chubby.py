@@ -114,6 +114,10 @@ def _raised(done: Op) -> tuple[str, int] | None:
     return (CHILDREN, done.value["version"]) if done.f == "add" else written(done)
 
 
+def _own_key(client: Client) -> str:
+    return KEYS[client.number % len(KEYS)]
+
+
 def _is_final(f: str, value: Any) -> bool:
     """Whether an operation is the write of a client in the final phase."""
     return f == "write" and value["data"].startswith("final")
@@ -437,8 +441,8 @@ class ChubbyWorkload(ContentionWorkload):
             (5, "await"),
             (2, "stat"),
             (3, "prove"),
-            (3, "verify"),
-            (2, "gone"),
+            (4, "verify"),
+            (1, "gone"),
             (1, "news"),
         )
         if chosen == "await":
@@ -488,7 +492,10 @@ class ChubbyWorkload(ContentionWorkload):
     # The final phase and the judgement.
 
     def final(self) -> list[ScriptFunction]:
-        """As for every lock; then everybody reads, writes, reads, and waits for the last events."""
+        """As for every lock; then everybody reads, writes, reads, and waits for the last events.
+
+        Every second client does so with the other file.
+        """
         return [
             *super().final(),
             self._final_read,
@@ -498,14 +505,14 @@ class ChubbyWorkload(ContentionWorkload):
         ]
 
     def _final_read(self, client: Client) -> Steps:
-        yield from until_ok(self.read(key=PRIMARY), FINAL_TRIES)(client)
+        yield from until_ok(self.read(key=_own_key(client)), FINAL_TRIES)(client)
 
     def _final_write(self, client: Client) -> Steps:
         """Write until it is done: until a change whose client died counts as abandoned, if need be.
 
         That takes three session timeouts.
         """
-        write = self.write(key=PRIMARY, data=f"final {client.number}")
+        write = self.write(key=_own_key(client), data=f"final {client.number}")
         tries = FINAL_TRIES + round(3 * client.context.session_timeout / CHANGE_S)
         yield from until_ok(write, tries)(client)
 

@@ -131,6 +131,7 @@ def test_a_conflict_that_was_not_told_is_found():
         {"came": 3_500},
         {"went": 4_000},
         {"story": connected().session(2_700, 0, "suspended").session(2_800, 0, "connected")},
+        {"story": connected().session(3_700, 0, "paused").session(3_800, 0, "resumed")},
     ],
 )
 def test_without_a_conflict_all_the_time_nothing_must_be_told(harmless):
