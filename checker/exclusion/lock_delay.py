@@ -48,6 +48,7 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
     if timeline.logs is None:
         result.unknown.append("without the servers' logs it is unknown which holders failed")
     else:
+        asked_for = _asked(history, timeline.words.acquire)
         for failed, end, sure in _failures(holds, *timeline.logs, path):
             after = [
                 hold
@@ -59,7 +60,7 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
                 continue
             waited = successor.granted - end
             waits.append(waited)
-            asked = _asked(history, failed) or delay
+            asked = asked_for.get(failed.ops[1], delay)
             if waited >= int(asked * 1e9) - CLOCK_SLACK_NS:
                 continue
             if not sure:
@@ -77,10 +78,13 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
     return result
 
 
-def _asked(history: History, hold: Hold) -> float | None:
-    """The lock-delay that a holder asked for, by the ``delay`` of its grant, if it told one."""
-    value = history[hold.ops[1]].value
-    return value.get("delay") if isinstance(value, dict) else None
+def _asked(history: History, acquire: str) -> dict[int, float]:
+    """A grant's index -> the lock-delay that its holder asked for, if it tells it."""
+    return {
+        done.index: done.value["delay"]
+        for _, done in history.answered(acquire)
+        if isinstance(done.value, dict) and done.value.get("delay") is not None
+    }
 
 
 def _failures(
