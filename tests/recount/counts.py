@@ -929,7 +929,7 @@ def verified(run, *, valid):
     """Answers about sequencers that a grant gave out."""
     given = {c.answer.get("sequencer") for c in run.of("acquire", type="ok")}
     asked = [c for c in run.of("verify", type="ok") if c.value["sequencer"] in given]
-    return sum(c.answer["valid"] is valid for c in asked)
+    return sum(c.answer["valid"] is valid for c in asked if c.value.get("by") != "elsewhere")
 
 
 def counts_of_chubby(check, stat, need, count):
@@ -1006,6 +1006,21 @@ for check, stat, need, count in (
     ),
     ("missed changes", "waits", "", lambda run: sum(c.error != "open" for c in run.of("await"))),
     ("missed changes", "keys_told", "kinds of change that were told", keys_told),
+    (
+        "handle rights",
+        "misuses",
+        "states in which a handle was misused",
+        lambda run: len(run.of("misuse", type="ok")),
+    ),
+    ("handle rights", "lists", "", lambda run: len(run.of("add", "set-acl", type="ok"))),
+    ("handle events", "news", "", lambda run: len(run.of("news", type="ok"))),
+    ("handle events", "ends_told", "", lambda run: len(run.of("gone", type="ok"))),
+    (
+        "handle events",
+        "conflicts_told",
+        "conflicting requests that were told",
+        lambda run: len(run.of("heed", type="ok")),
+    ),
 ):
     counts_of_chubby(check, stat, need, count)
 

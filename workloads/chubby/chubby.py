@@ -542,7 +542,6 @@ class ChubbyWorkload(ContentionWorkload):
         counted(3, "events", "file contents", "changes that a client was told of"),
         counted(len(TOPICS), "keys_told", "missed changes", "kinds of change that were told"),
         counted(3, "misuses", "handle rights", "states in which a handle was misused"),
-        counted(1, "ends_told", "handle events", "deletions that a handle was told of"),
         counted(1, "conflicts_told", "handle events", "conflicting requests that were told"),
         counted(10, "accepted", "guarded writes", "accepted writes with a sequencer"),
         counted(3, "called_valid", "sequencers", "sequencers called valid"),

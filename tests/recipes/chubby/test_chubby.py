@@ -9,7 +9,7 @@ from rumpus.recipes.chubby.catalogue import with_handle
 from rumpus.recipes.chubby.file_change import StaleSequencer
 from rumpus.recipes.chubby.handle import GenerationMismatch, Mode, WrongMode
 from rumpus.recipes.chubby.handle_events import EventKind, HandleEvents
-from rumpus.recipes.chubby.lease import HandleInvalid, InJeopardy, Standing
+from rumpus.recipes.chubby.lease import HandleInvalid, InJeopardy, Lease, Standing
 from rumpus.recipes.chubby.library import Chubby
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.outcomes import NotDone
@@ -75,6 +75,27 @@ def test_a_call_that_was_blocked_in_jeopardy_goes_on_when_the_session_is_safe(
     assert kinds[-2:] == [EventKind.JEOPARDY, ending]
 
 
+def test_who_registers_in_jeopardy_is_told_so_at_once(crowd, path, eventually):
+    told = []
+    lease = Lease(crowd[0], path, 60.0)
+    eventually(lambda: lease.standing is Standing.SAFE)
+    crowd.links.cut(0, "reset")
+    eventually(lambda: lease.standing is Standing.JEOPARDY)
+    lease.listen(told.append)
+    assert told == [Standing.JEOPARDY]
+    lease.forget(told.append)
+    lease.close()
+    crowd.links.heal(0)
+    assert told == [Standing.JEOPARDY]
+
+
+def test_a_closed_handle_leaves_no_listener_behind(crowd, path):
+    session, _ = opened(crowd, path, 0)
+    before = len(crowd[0].state_listeners)
+    session.open("f", timeout=LONG).close()
+    assert len(crowd[0].state_listeners) == before
+
+
 def test_generation_numbers_grow_as_the_paper_says(crowd, path):
     (_, one), (_, two) = (opened(crowd, path, number) for number in range(2))
     assert one.get_stat(LONG)[1:] == (0, 0, 0)
@@ -94,8 +115,9 @@ def test_generation_numbers_grow_as_the_paper_says(crowd, path):
         one.get_stat(LONG)
     _, three = opened(crowd, path, 2)
     assert three.get_stat(LONG).instance > before
-    with pytest.raises(HandleInvalid, match="created again"):
-        one.get_contents_and_stat(LONG)
+    for look in (one.get_contents_and_stat, one.read_dir):
+        with pytest.raises(HandleInvalid, match="created again"):
+            look(LONG)
 
 
 def test_a_change_of_the_list_whose_answer_is_lost_is_made_once(crowd, path):
