@@ -440,7 +440,7 @@ class ChubbyWorkload(ContentionWorkload):
             (6, "change"),
             (5, "await"),
             (2, "stat"),
-            (3, "prove"),
+            (4, "prove"),
             (4, "verify"),
             (1, "gone"),
             (1, "news"),
@@ -485,6 +485,8 @@ class ChubbyWorkload(ContentionWorkload):
         if chosen == "misuse":
             return self.misuse(state=draws.choose(tuple(MISUSES)))
         expected = known.versions.get(key) if chosen == "compare" else None
+        if expected and draws.one_in(4):
+            expected -= 1  # it is to be refused
         patience = 0.5 if draws.one_in(6) else CHANGE_S
         data = str(next(known.values))
         return self.write(key=key, data=data, expected=expected, timeout=patience)
