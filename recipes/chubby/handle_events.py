@@ -169,9 +169,11 @@ class HandleEvents(Follower):
             self._deliver(EventKind.LOCK_ACQUIRED, generation)
 
     def _look_at_queue(self, session: Session, deadline: Deadline) -> None:
-        names = self._children(session, deadline, self._paths.lock)
         own = (self._lock.node or "").rpartition("/")[2]
-        waiting = [name for name in names if MARK in name and own and _is_behind(name, own)]
+        if not own:  # a grant looks again: who does not hold is not woken by others
+            return
+        names = self._children(session, deadline, self._paths.lock)
+        waiting = [name for name in names if MARK in name and _is_behind(name, own)]
         if self._renewed(EventKind.CONFLICTING_REQUEST, frozenset(waiting)) and waiting:
             self._deliver(EventKind.CONFLICTING_REQUEST, len(waiting))
 

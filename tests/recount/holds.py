@@ -23,7 +23,7 @@ class Grant:
 
 
 def grants_of(run, acquire, release, *, counted=True):
-    """Replays the history, record by record.
+    """Replays the history, record by record. A hold is a client's, whose process may change.
 
     Where entering again is ``counted`` a holder lets go as often; elsewhere once is enough.
     """
@@ -36,7 +36,8 @@ def grants_of(run, acquire, release, *, counted=True):
     for record in run.records:
         process, f, kind, value = (record[k] for k in ("process", "f", "type", "value"))
         if type(process) is int:
-            grant = current.get(process)
+            client = process % run.clients
+            grant = current.get(client)
             if kind == "invoke":
                 called[process] = record
                 if f == release and grant is not None and grant.depth == 1:
@@ -51,28 +52,28 @@ def grants_of(run, acquire, release, *, counted=True):
                 call = called[process]
                 grant = Grant(
                     process,
-                    process % run.clients,
+                    client,
                     call["time"],
                     record["time"],
                     value or {},
                     (call["value"] or {}).get("mode") == "read",
                 )
                 found.append(grant)
-                current[process] = latest[process] = grant
+                current[client] = latest[process] = grant
             elif f == release and grant is not None:
                 if grant.depth > 1 and kind == "ok":
                     grant.depth -= 1
                 else:
                     grant.released = kind == "ok"
                     stop(grant, record["time"])
-                    del current[process]
+                    del current[client]
         elif process == "witness" and value["process"] in latest:
             latest[value["process"]].acts.append(record)
         elif process == "session" and f == "exited":
-            for number in [p for p, g in current.items() if g.client == value["client"]]:
-                stop(current.pop(number), record["time"])
-        elif process == "session" and value.get("process") in current:
-            grant = current[value["process"]]
+            if (grant := current.pop(value["client"], None)) is not None:
+                stop(grant, record["time"])
+        elif process == "session" and value.get("client") in current:
+            grant = current[value["client"]]
             if f == "doubts":
                 stop(grant, record["time"])
             elif f == "believes" and grant.release_called is None:
