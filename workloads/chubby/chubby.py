@@ -379,7 +379,8 @@ class ChubbyWorkload(ContentionWorkload):
         if proof is not None:
             client.shared.proofs.append(proof)
             if client.draws.one_in(3):
-                yield self.verify(sequencer=proof["sequencer"])
+                by = ELSEWHERE if proof["token"] % 2 else "verify"
+                yield self.verify(sequencer=proof["sequencer"], by=by)
             yield self._prove(client, proof)
         elif (sequencer := (granted.value or {}).get("sequencer")) and client.draws.one_in(2):
             yield self._store(client, HoldProof(token=0, sequencer=sequencer))
