@@ -26,7 +26,8 @@ LAST_KEY: Final = 0
 """The latch that all clients pass once every fault is healed; those of the load begin with 1."""
 
 LONG_REST_S: Final = 5.0
-"""How long half of the rests last at most; in short runs a quarter of these."""
+"""How long half of the rests last at most; where clients rest before each call, too, a quarter of
+the load if that is shorter."""
 
 PATIENCE_S: Final = 15.0
 """Most waits' timeout. It is longer than a latch is held up by faults and slow clients together, so
@@ -82,7 +83,8 @@ class LatchWorkload(Workload):
         Some clients leave after they have counted: the others wait for a latch that counts a
         session that has ended.
         """
-        longest = min(LONG_REST_S, client.context.until / SECOND / 4)
+        thinks = client.context.usage.think > 0
+        longest = min(LONG_REST_S, client.context.until / SECOND / 4) if thinks else LONG_REST_S
         while not client.is_over:
             if key := client.shared[client.number]:
                 patience = client.draws.weighted((3, PATIENCE_S), (1, 0.3))

@@ -15,6 +15,7 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, varian
 from rumpus.recipes.contests import faulty_contenders
 from rumpus.recipes.contests.common_mutants import (
     WAITS_FOR_ITSELF,
+    answer_mutants,
     contender_mutants,
     contest_mutants,
 )
@@ -97,6 +98,8 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
     **contest_mutants(
         lambda contest: variant(IdentityLock, contest=contest), "sorts-by-name", "watches-first"
     ),
+    **contest_mutants(lambda contest: variant(IdentityLock, contest=contest), "denies-release"),
+    **answer_mutants(partial(variant, IdentityLock), "releases-nothing", "enters-what-was-lost"),
     **contender_mutants(partial(variant, IdentityLock), "never-held", "believes-until-lost"),
     "cooperative-blacklist": mutant(
         published_breakable_locks.CooperativeBlacklistLock,

@@ -112,6 +112,11 @@ CHUBBY: Final[Mapping[str, CatalogueEntry[Chubby]]] = {
         "a holder is not told that others wait for the lock",
         {"missed-event"},
     ),
+    "failovers-told-twice": mutant(
+        with_handle(_events_class=faulty_chubby.FailoversToldTwice),
+        "tells of each failover twice",
+        {"false-event"},
+    ),
     "early-event": mutant(
         with_handle(_events_class=faulty_chubby.EarlyEvents),
         "delivers the event when a change is announced, before it can be read",

@@ -138,6 +138,14 @@ class ChildrenNotWatched(HandleEvents):
         made(own=True)
 
 
+class FailoversToldTwice(HandleEvents):
+    def _deliver(self, kind: EventKind, number: int) -> None:
+        super()._deliver(kind, number)
+        if kind is EventKind.MASTER_FAILED_OVER:
+            made(own=True)
+            super()._deliver(kind, number)
+
+
 class ConflictsNotTold(HandleEvents):
     def _look_at_queue(self, session: Session, deadline: Deadline) -> None:
         made(own=True)

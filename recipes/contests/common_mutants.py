@@ -51,6 +51,11 @@ _CONTEST_MISTAKES: Final[Mapping[str, Mistake]] = {
         "sequence numbers",
         {"split-brain", "unfair-grant"},
     ),
+    "denies-release": Mistake(
+        faulty_contests.DeniesRelease,
+        "a release says that nothing was held, although it has just removed the node",
+        {"false-release"},
+    ),
     "first-session-only": Mistake(
         faulty_contests.FirstSessionOnly,
         "contends in the client's first session only: once that is lost it never contends again, "
@@ -80,6 +85,19 @@ _CONTENDER_MISTAKES: Final[Mapping[str, Mistake]] = {
         faulty_contenders.NeverBelieves,
         "held is always false: a client that was granted it does nothing with it",
         {"unbelieving-holder"},
+    ),
+}
+
+_ANSWER_MISTAKES: Final[Mapping[str, Mistake]] = {
+    "releases-nothing": Mistake(
+        faulty_contenders.ReleasesNothing,
+        "a release of what was lost, or was never granted, says nothing of it",
+        {"unheld-release"},
+    ),
+    "enters-what-was-lost": Mistake(
+        faulty_contenders.EntersWhatWasLost,
+        "who was granted it enters again, although the session has ended since",
+        {"false-reentry"},
     ),
 }
 
@@ -114,6 +132,13 @@ def contender_mutants(
     return _mutants(_CONTENDER_MISTAKES, recipe_with, names) | wrong_timeouts(
         recipe_with(faulty_contenders.IgnoresTimeout), recipe_with(faulty_contenders.HalvesTimeout)
     )
+
+
+def answer_mutants(
+    recipe_with: Callable[[type[Any]], type[Kind]], *names: str
+) -> dict[str, CatalogueEntry[Kind]]:
+    """Mutants of a recipe that answers wrongly what was held; arguments as for the others."""
+    return _mutants(_ANSWER_MISTAKES, recipe_with, names)
 
 
 def call_mutants(recipe: type[Kind]) -> dict[str, CatalogueEntry[Kind]]:

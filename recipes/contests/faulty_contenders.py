@@ -5,7 +5,9 @@ A mix-in comes first among the bases. Each overrides one method of the sound rec
 
 from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.mistake import given, made
+from rumpus.recipes.requests.deadline import Deadline
 
 
 class NeverBelieves(Contender):
@@ -32,6 +34,24 @@ class BelievesUntilLost(Contender):
         grant = self._grant
         believes = grant is not None and not grant.session.lost
         return given(believes, super()._believes, self.node)
+
+
+class ReleasesNothing(Contender):
+    """A release is content if nothing was held, or if it was lost."""
+
+    def _let_go(self) -> None:
+        try:
+            super()._let_go()
+        except NotHeld:
+            made(self._path, own=True)
+
+
+class EntersWhatWasLost(Contender):
+    """Who has a grant enters again, whether that was lost or not."""
+
+    def _still_ours(self, grant: Entry, deadline: Deadline) -> bool:
+        made(grant.node, own=True, unless=lambda: grant.session.reliable)
+        return True
 
 
 class IgnoresTimeout:

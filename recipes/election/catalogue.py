@@ -1,11 +1,12 @@
 """Elections."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
-from rumpus.recipes.contests.common_mutants import contest_mutants, wrong_timeouts
+from rumpus.recipes.contests.common_mutants import answer_mutants, contest_mutants, wrong_timeouts
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.election import faulty_elections
@@ -77,7 +78,10 @@ ELECTIONS: Final[Mapping[str, CatalogueEntry[ContestElection]]] = {
         "the candidate's node is persistent: a leader that has died stays first for ever",
         {"leaderless", "orphan-node"},
     ),
-    **contest_mutants(with_contest, "first-session-only", "keeps-place", "sorts-by-name"),
+    **contest_mutants(
+        with_contest, "first-session-only", "keeps-place", "sorts-by-name", "denies-release"
+    ),
+    **answer_mutants(partial(variant, FairElection), "releases-nothing", "enters-what-was-lost"),
     **wrong_timeouts(
         variant(FairElection, faulty_elections.CampaignsForEver),
         variant(FairElection, faulty_elections.CampaignsForHalf),

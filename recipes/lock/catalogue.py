@@ -8,6 +8,7 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, varian
 from rumpus.recipes.contests import faulty_contests
 from rumpus.recipes.contests.common_mutants import (
     WAITS_FOR_ITSELF,
+    answer_mutants,
     contender_mutants,
     contest_mutants,
 )
@@ -45,6 +46,8 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     "kazoo-bare": sound(KazooBareLock),
     "kazoo-lease": sound(KazooLease),
     **contest_mutants(with_contest, "persistent-node", "keeps-place", "sorts-by-name"),
+    **contest_mutants(with_contest, "denies-release"),
+    **answer_mutants(partial(variant, FairLock), "releases-nothing", "enters-what-was-lost"),
     "no-recheck": mutant(
         with_contest(faulty_contests.NoRecheck),
         "takes the lock when the next lower node vanishes, without looking whether it is first: "
@@ -75,21 +78,6 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
         variant(FairLock, faulty_locks.WaitsForItself),
         WAITS_FOR_ITSELF,
         {"refused-reentry"},
-    ),
-    "denies-release": mutant(
-        with_contest(faulty_contests.DeniesRelease),
-        "a release says that the lock was not held, although it has just removed the node",
-        {"false-release"},
-    ),
-    "releases-nothing": mutant(
-        variant(FairLock, faulty_locks.ReleasesNothing),
-        "a release of what was lost, or was never granted, says nothing of it",
-        {"unheld-release"},
-    ),
-    "enters-what-was-lost": mutant(
-        variant(FairLock, faulty_locks.EntersWhatWasLost),
-        "a thread that was granted the lock enters again, although its session has ended since",
-        {"false-reentry"},
     ),
     "reentrant-by-client": mutant(
         variant(FairLock, faulty_locks.ByClient),

@@ -11,7 +11,6 @@ from kazoo.protocol.states import ZnodeStat
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK
-from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.lock.delayed_lock import DelayedContest
 from rumpus.recipes.lock.fenced_lock import FencedLock
@@ -39,24 +38,6 @@ class ByClient(ContestLock):
         if self._grant is not None and self._owner != me:
             made(self._grant.node)
             self._owner = me
-
-
-class ReleasesNothing(ContestLock):
-    """A release is content if nothing was held."""
-
-    def release(self) -> None:
-        try:
-            super().release()
-        except NotHeld:
-            made(self._path, own=True)
-
-
-class EntersWhatWasLost(ContestLock):
-    """A thread that has a grant enters again, whether that was lost or not."""
-
-    def _still_ours(self, grant: Entry, deadline: Deadline) -> bool:
-        made(grant.node, own=True, unless=lambda: grant.session.reliable)
-        return True
 
 
 class AfterRelease(DelayedContest):

@@ -5,7 +5,11 @@ from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
-from rumpus.recipes.contests.common_mutants import contender_mutants, contest_mutants
+from rumpus.recipes.contests.common_mutants import (
+    answer_mutants,
+    contender_mutants,
+    contest_mutants,
+)
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.read_write import faulty_read_write_locks
 from rumpus.recipes.read_write.kazoo_bare_read_write_lock import KazooBareReadWriteLock
@@ -81,7 +85,8 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
         "who revokes asks the first of several holders only",
         {"missed-revocation"},
     ),
-    **contest_mutants(with_contests, "persistent-node", "watches-first"),
+    **contest_mutants(with_contests, "persistent-node", "watches-first", "denies-release"),
+    **answer_mutants(with_sides, "releases-nothing"),
     **contest_mutants(
         lambda mistake: with_writer(variant(WriteContest, mistake)),
         "keeps-place",

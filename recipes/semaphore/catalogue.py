@@ -6,7 +6,11 @@ from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
-from rumpus.recipes.contests.common_mutants import contender_mutants, contest_mutants
+from rumpus.recipes.contests.common_mutants import (
+    answer_mutants,
+    contender_mutants,
+    contest_mutants,
+)
 from rumpus.recipes.semaphore import faulty_semaphores
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreContest
 from rumpus.recipes.semaphore.kazoo_bare_semaphore import KazooBareSemaphore
@@ -58,7 +62,9 @@ SEMAPHORES: Final[Mapping[str, CatalogueEntry[Semaphore]]] = {
     **contest_mutants(
         lambda mistake: with_contest(variant(SemaphoreContest, mistake)),
         "sorts-by-name",
+        "denies-release",
     ),
+    **answer_mutants(partial(variant, Semaphore), "releases-nothing"),
     **contender_mutants(
         partial(variant, Semaphore), "believes-for-good", "never-held", "believes-until-lost"
     ),

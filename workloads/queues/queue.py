@@ -62,7 +62,8 @@ it all clients but the feeders only take, and the feeders put few elements. In r
 covers two or three faults."""
 
 SHORT_VIGIL_S, SHORT_VIGIL_SHARE = 2.4, 0.8
-"""In a run of few seconds: enough for a waiter to be held back until an element is put."""
+"""In a run of few seconds whose clients rest: enough for a waiter to be held back until an element
+is put."""
 
 FEEDERS = 2
 """How many clients are feeders: one goes on putting when a fault strikes the other. Where elements
@@ -110,9 +111,9 @@ class Consumer:
     claim: Claim | None = None
 
 
-def _vigil(load_s: float) -> float:
+def _vigil(load_s: float, *, thinks: bool) -> float:
     """How many seconds the vigil of a load lasts."""
-    short = min(SHORT_VIGIL_S, SHORT_VIGIL_SHARE * load_s)
+    short = min(SHORT_VIGIL_S, SHORT_VIGIL_SHARE * load_s) if thinks else 0.0
     return min(VIGIL_S, max(VIGIL_SHARE * load_s, short))
 
 
@@ -282,7 +283,8 @@ class QueueWorkload(Workload):
     def _traffic(self, client: Client) -> Steps:
         until, draws, claimed = client.context.until, client.draws, claims(client.context.recipe)
         flood, ebb, handoffs = CLAIMED_S if claimed else TAKEN_S
-        vigil = until - round(_vigil(until / SECOND) * SECOND)
+        thinks = client.context.usage.think > 0
+        vigil = until - round(_vigil(until / SECOND, thinks=thinks) * SECOND)
         feeding, end = until + int(FEEDING_S * SECOND), until + int(VIGIL_END_S * SECOND)
         names = (f"{client.number}.{number}" for number in count())
         feeders = min(FEEDERS, client.clients // 2 if claimed else client.clients - 1)
