@@ -7,7 +7,7 @@ from benchmarks.kazoo_calls import called_by, methods, trials
 from tests.sampling import one_in
 
 
-@one_in(4)
+@one_in(8)
 def test_every_method_is_called():
     called = called_by(list(trials()))
     assert [method for method in methods() if method not in called] == []

@@ -30,22 +30,24 @@ def test_damaged_run_directories(made, tmp_path):
     assert row.ways["unknown"] > len(ACCIDENTS) // 2
 
 
-@one_in(2)
+@one_in(4)
 def test_damaged_histories(made, tmp_path):
     row = hostile_histories(made, 60, tmp_path)
     assert_clean(row)
     assert row.ways.keys() >= {"exit code 0", "exit code 1", "exit code 2"}
 
 
+@one_in(2)
 def test_full_disks(tmp_path):
     assert_clean(troubled_runs.short_of_disk("sim", tmp_path, sizes=[8_192], disks=[2]))
 
 
-@one_in(2)
+@one_in(4)
 def test_interruptions(tmp_path):
     assert_clean(troubled_runs.interrupted("sim", 3, tmp_path))
 
 
+@one_in(3)
 def test_kills(tmp_path):
     assert_clean(troubled_runs.killed_outright("sim", 1, tmp_path))
 
