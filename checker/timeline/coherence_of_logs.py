@@ -1,8 +1,9 @@
 """Whether the history and the servers' logs, with the times in them, fit together."""
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import inf
 from operator import itemgetter
 
 from rumpus.checker.history import History, Op, session_hex
@@ -50,20 +51,25 @@ def unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
 
 
 def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
-    """A client has no more transactions in the logs, refused ones included, than it sent writes."""
+    """A client has no more transactions in the logs, refused ones included, than it sent writes.
+
+    What it sent is counted at the run's end, and a client that is told to end may send more after
+    that (a lease's beat). So its transactions count up to the last zxid that it had been shown.
+    """
     owners = history.clients_of_sessions()
-    logged = Counter(
-        owners[session]
-        for txn in truth.committed
-        if txn.name not in _OF_SESSIONS and (session := session_hex(txn.session)) in owners
-    )
+    written: dict[int, list[int]] = defaultdict(list)
+    for txn in truth.committed:
+        if txn.name not in _OF_SESSIONS and (session := session_hex(txn.session)) in owners:
+            written[owners[session]].append(txn.zxid)
     for op in history.events("link", "requests"):
         client, requests = op.value["client"], op.value["requests"]
         carried = sum(number for kind, number in requests.items() if kind in _WRITES)
-        if logged[client] > carried:
+        shown = op.value.get("shown") or inf
+        logged = sum(zxid <= shown for zxid in written[client])
+        if logged > carried:
             yield (
                 f"c{client} sent {carried} write requests, but the servers' logs have "
-                f"{logged[client]} of its writes"
+                f"{logged} of its writes"
             )
             return
 

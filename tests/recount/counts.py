@@ -310,7 +310,7 @@ def _(run):
 
 
 counts(ANY, "timeouts", "calls_with_a_timeout")(
-    lambda run: sum("timeout" in (call.value or {}) for call in run.calls)
+    lambda run: sum(type(call.value) is dict and "timeout" in call.value for call in run.calls)
 )
 counts(ACTORS, "exercise", "accepted actions of holders")(
     lambda run: sum(record["value"]["accepted"] for record in run.told("witness", "act"))
