@@ -146,6 +146,7 @@ def test_a_file_inherits_the_access_control_list_of_its_parent(crowd, path):
     parent.set_acl(acl, LONG)
     session.open("a/b", contents=b"", timeout=LONG)
     session.open("a/c", contents=b"", acl=OPEN_ACL_UNSAFE, timeout=LONG)
+    crowd.bystander.sync(path)
     found = [crowd.bystander.get_acls(f"{path}/files/a/{name}")[0] for name in "bc"]
     assert set(found[0]) == set(acl)
     assert found[1] == OPEN_ACL_UNSAFE
