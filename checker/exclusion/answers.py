@@ -19,7 +19,7 @@ from typing import Any
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
 from rumpus.checker.history import History, Operation
-from rumpus.checker.timeline.calm import calm_time, disturbances
+from rumpus.checker.timeline.calm import calm_time
 from rumpus.checker.timeline.holds import Hold, Words
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, Ownership, ServerView
 from rumpus.checker.timeline.timeline import Timeline
@@ -60,10 +60,8 @@ def check_answers(timeline: Timeline) -> CheckResult:
                 report(UNHELD_RELEASE, operation, "although it held nothing")
         elif hold and logs and (found := logs.contradiction(operation, hold)) is not None:
             report(found[0], operation, found[1])
-    reentries = _reentries(history, words) if logs is not None else ()
-    for operation in reentries:
-        assert logs is not None
-        if (end := logs.ended_before(operation)) is not None:
+    for operation in _reentries(history, words):
+        if logs is not None and (end := logs.ended_before(operation)) is not None:
             what = f"although its session had ended at {at(history, end)}"
             report(FALSE_REENTRY, operation, what)
     result.stats = {"releases": releases, "needless": needless}
@@ -117,10 +115,9 @@ class _Logs:
     """What the servers' logs tell of the nodes that were held."""
 
     def __init__(self, timeline: Timeline, view: ServerView) -> None:
-        self._history = timeline.history
         self._view = view
         self._nodes = NodesOfHolds(view)
-        self._disturbed = disturbances(timeline.history, timeline.faults)
+        self._timeline = timeline
         self._told_lost: dict[str, int] = {}
         for op in timeline.history.events("session", "lost"):
             self._told_lost.setdefault(op.value.get("session"), op.time)
@@ -148,7 +145,7 @@ class _Logs:
             if stays:
                 return FALSE_RELEASE, f"but {node.path} was still there"
             if session is not None and session.time < called:
-                when = at(self._history, session.time)
+                when = at(self._timeline.history, session.time)
                 return UNHELD_RELEASE, f"although its session had ended at {when}"
             if self._was_taken(hold.client, node, called, returned):
                 return UNHELD_RELEASE, f"although {node.path} had been removed before"
@@ -167,5 +164,5 @@ class _Logs:
         """Whether a node had gone before the call, and nothing can have made that ask twice."""
         if node.end is None or node.end >= called or node.deleted:
             return False
-        spans = self._disturbed.get(client, ())
+        spans = self._timeline.disturbances.get(client, ())
         return calm_time(spans, called, returned) == returned - called

@@ -216,8 +216,8 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
 def check_ownership(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
     """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module.
 
-    The members are asked in rounds what they own, and some leave before the second round. That
-    round is not judged if one of these could not leave.
+    The members are asked in rounds what they own, and some leave before the second round and the
+    third. A round is not judged if one of these could not leave.
     """
     history = timeline.history
     result = CheckResult(name="ownership")

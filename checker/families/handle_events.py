@@ -20,7 +20,7 @@ from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.families.missed_changes import FALSE_EVENT, MISSED_EVENT, quiet
-from rumpus.checker.history import Operation
+from rumpus.checker.history import History, Operation
 from rumpus.checker.timeline.calm import calm_time, connections
 from rumpus.checker.timeline.holds import Hold
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS
@@ -93,16 +93,22 @@ def _untold(timeline: Timeline, operation: Operation) -> str | None:
     return value["missing"] if ran else None
 
 
+def _in_vain(history: History, f: str) -> Iterator[Operation]:
+    """The operations of a name that timed out."""
+    for operation in history.operations():
+        done = operation.completion
+        if operation.invoke.f == f and done is not None and done.error == TIMED_OUT:
+            yield operation
+
+
 def _unknown_ends(timeline: Timeline, bound: int) -> list[Anomaly]:
     """Waits for the end of a file that timed out long after it had been deleted."""
     history = timeline.history
     changes = connections(history, ends=("suspended", "lost", "started", "exited"))
     creations = [operation for operation, _ in history.answered("recreate")]
     found = []
-    for operation in history.operations():
-        call, done = operation.invoke, operation.completion
-        if call.f != "gone" or done is None or done.error != TIMED_OUT:
-            continue
+    for operation in _in_vain(history, "gone"):
+        call, done = operation.invoke, operation.done
         client, since = history.caller(call), done.time - bound
         later = [
             each
@@ -131,10 +137,8 @@ def _unheeded(timeline: Timeline) -> list[Anomaly]:
     history = timeline.history
     contenders = _contenders(timeline)
     found = []
-    for operation in history.operations():
-        call, done = operation.invoke, operation.completion
-        if call.f != "heed" or done is None or done.error != TIMED_OUT:
-            continue
+    for operation in _in_vain(history, "heed"):
+        call, done = operation.invoke, operation.done
         client, since = history.caller(call), call.time - SETTLED_NS
         hold = _hold_during(timeline, client, operation)
         calm = calm_time(timeline.disturbances[client], since, done.time)

@@ -19,7 +19,7 @@ from rumpus.checker.check import check
 from rumpus.checker.families.leases import EXPIRED_HANDLE
 from rumpus.checker.history import History, Operation
 from rumpus.checker.timeline.timeline import Timeline
-from rumpus.checker.verdict import CheckResult
+from rumpus.checker.verdict import Anomaly, CheckResult
 from rumpus.checker.znodes.access_rules import UNAUTHORISED_ACCESS
 
 DEAD: Final = ("closed", "poisoned", "holding, poisoned")
@@ -82,7 +82,7 @@ def _later(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
     return now[0], max(before[1], now[1])
 
 
-def _misused(history: History, operation: Operation) -> Any:
+def _misused(history: History, operation: Operation) -> Anomaly:
     call, done = operation.invoke, operation.done
     state, calls = call.value["state"], ", ".join(done.value["answered"])
     dead = state in DEAD
@@ -95,19 +95,19 @@ def _misused(history: History, operation: Operation) -> Any:
     )
 
 
-def _outlived(history: History, operation: Operation, later: int) -> Any:
+def _outlived(history: History, operation: Operation, later: int) -> Anomaly:
     call, value = operation.invoke, operation.done.value
     return anomaly_of(
         history,
         "expired-handle",
         f"c{history.caller(call)}'s {call.f} at {at(history, call.time)} succeeded on a handle of "
         f"instance {value['opened']} of {value['key']}, which had been deleted: instance {later} "
-        f"had been created by then",
+        "had been created by then",
         operation,
     )
 
 
-def _listed(history: History, operation: Operation) -> Any:
+def _listed(history: History, operation: Operation) -> Anomaly:
     call, value = operation.invoke, operation.done.value
     allowed = ", or ".join(" ".join(one) for one in value["allowed"])
     return anomaly_of(
