@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
 
 LONGEST_LINE = 16 << 20
 """Bytes of the longest line of a run's files."""
@@ -71,7 +72,7 @@ def read_regular(path: Path, largest: int) -> bytes:
         UnfitFile, OSError: as `open_regular`.
     """
     with open_regular(path, largest) as file:
-        return file.read(largest)
+        return content_of(file, largest)
 
 
 def read_lines(path: Path, largest: int, longest: int = LONGEST_LINE) -> bytes:
@@ -96,7 +97,15 @@ def read_lines(path: Path, largest: int, longest: int = LONGEST_LINE) -> bytes:
             begun = begun + len(piece) if last < 0 else len(piece) - last - 1
             number += piece.count(b"\n")
         file.seek(0)
-        return file.read(largest)
+        return content_of(file, largest)
+
+
+def content_of(file: BinaryIO, largest: int) -> bytes:
+    """At most so much of a file.
+
+    Python takes memory for what it is asked to read, not for what is there.
+    """
+    return file.read(min(largest, os.fstat(file.fileno()).st_size))
 
 
 def in_utf8(path: Path) -> str:

@@ -54,4 +54,4 @@ def read_lines(path: Path, doing: str, largest: int) -> bytes:
 def read_regular(path: Path, doing: str, largest: int) -> bytes:
     """The content of a file; arguments and errors are those of `open_regular`."""
     with open_regular(path, doing, largest) as file:
-        return file.read(largest)
+        return untrusted_file.content_of(file, largest)

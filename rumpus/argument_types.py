@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rumpus.checker.bounds import LONGEST_S, SHORTEST_S
-from rumpus.option_values import Seconds, Text, Whole, at_home
+from rumpus.option_values import Seconds, Size, Text, Whole, at_home
 
 T = TypeVar("T")
 
@@ -77,6 +77,16 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     """The option of commands that import what a file names."""
     words = "import code that only the file names; remembered for the places where it lies"
     parser.add_argument("--trust", action="store_true", help=words)
+
+
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """The option of commands that read files of strangers; ``memory_of_files`` has its default."""
+    words = (
+        "most memory of each process, such as 4G (default: 900M, and 50 bytes more for each byte "
+        "of the files that are named)"
+    )
+    kind = argument(Size().read)
+    parser.add_argument("--memory", type=kind, metavar="SIZE", help=words)
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from rumpus.argument_types import (
     add_cases,
     add_count,
     add_json,
+    add_memory,
     add_path,
     add_rulings,
     add_runs,
@@ -88,6 +89,7 @@ def _merge(parser: argparse.ArgumentParser) -> None:
     add_cases(parser)
     _add_night(parser)
     add_json(parser)
+    add_memory(parser)
 
 
 def _mutants(parser: argparse.ArgumentParser) -> None:
@@ -147,6 +149,7 @@ def _cause(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--futures", 1, 1000, "futures of each moment (default: 8)", default=8)
     _add_jobs(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -158,6 +161,7 @@ def _shrink(parser: argparse.ArgumentParser) -> None:
     )
     _add_jobs(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -174,6 +178,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--shrink", 0, 100_000, words, default=300)
     _add_jobs(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -191,6 +196,7 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", type=Path, metavar="FILE.html", help=words)
     _add_jobs(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -220,6 +226,7 @@ def _bisect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=words)
     _add_jobs(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -236,6 +243,7 @@ def _triage(parser: argparse.ArgumentParser) -> None:
     add_rulings(parser)
     _add_jobs(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -281,6 +289,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
         "--require", type=Path, action="append", default=[], metavar="PUBLIC_KEY", help=words
     )
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -289,6 +298,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     words = "edn for Jepsen and Knossos; porcupine-kv for operations get, put and append"
     parser.add_argument("--format", choices=["edn", "porcupine-kv"], required=True, help=words)
     _add_output(parser, "write to this file instead of standard output")
+    add_memory(parser)
 
 
 def _image(parser: argparse.ArgumentParser) -> None:
@@ -374,6 +384,7 @@ def _nights(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--rates", action="store_true", help=words)
     _add_store(parser)
     add_json(parser)
+    add_memory(parser)
 
 
 def _serve(parser: argparse.ArgumentParser) -> None:
@@ -383,6 +394,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=count(0, 65535), default=8017, metavar="PORT", help=words)
     _add_store(parser)
     add_runs(parser)
+    add_memory(parser)
 
 
 def _failure(parser: argparse.ArgumentParser) -> None:
@@ -391,6 +403,7 @@ def _failure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--case", type=Path, metavar="FILE", help="write its case to this file")
     _add_store(parser)
     add_json(parser)
+    add_memory(parser)
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
@@ -403,6 +416,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")
     _add_store(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 
@@ -415,6 +429,7 @@ def _bundle(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--without-source", action="store_true", help=words)
     _add_store(parser)
     add_trust(parser)
+    add_memory(parser)
     add_json(parser)
 
 

@@ -14,7 +14,9 @@ from rumpus.command_arguments import COMMANDS
 from rumpus.command_parser import CommandParser, WrongArguments
 from rumpus.consoles import Lines, documents_printed, notices, print_json, print_text
 from rumpus.exit_codes import DEFECT, MEANINGS, UNDECIDED, USAGE, ending, exit_code, in_words
+from rumpus.harness.memory import at_most
 from rumpus.interruption import as_keyboard_interrupt
+from rumpus.memory_of_files import memory_of_files
 from rumpus.results.store_error import StoreError
 
 
@@ -36,6 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.printed = documents_printed()
     # A log that cannot be written (the disk may be full) is not worth a traceback.
     logging.raiseExceptions = arguments.verbose
+    with _bounded(arguments):
+        return _ended(arguments, words)
+
+
+def _ended(arguments: argparse.Namespace, words: Sequence[str]) -> int:
+    """Run the command; the exit code."""
     try:
         with as_keyboard_interrupt():
             return int(_command(arguments)(arguments))
@@ -56,6 +64,13 @@ def interrupted(words: Sequence[str], printed: int = 0) -> int:
     if "--json" in words and documents_printed() == printed:
         _answer(UNDECIDED, "interrupted", interrupted=True)
     return UNDECIDED
+
+
+def _bounded(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """The memory that a command may take, if it reads what strangers may have made."""
+    if not hasattr(arguments, "memory"):
+        return contextlib.nullcontext()
+    return at_most(arguments.memory or memory_of_files(arguments))
 
 
 def _surrogates(word: str) -> bool:

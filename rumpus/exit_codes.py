@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from rumpus.harness.memory import allowed
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 
@@ -41,7 +42,7 @@ EXTRAS: Final = {
 def in_words(error: BaseException) -> str:
     """What an exception says, with the remedy if the host is at fault."""
     if isinstance(error, MemoryError):
-        return "there is not enough memory: give it a machine that has more, or a shorter history"
+        return _short_of_memory()
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         name = str(error.filename)
         told = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
@@ -53,6 +54,16 @@ def in_words(error: BaseException) -> str:
         package = (error.name or "").partition(".")[0]
         return f"the package {package} is not installed: pip install 'rumpus[{extra}]'"
     return str(error)
+
+
+def _short_of_memory() -> str:
+    words = "there is not enough memory: "
+    if (most := allowed()) is None:
+        return f"{words}give it a machine that has more, or a shorter history"
+    return (
+        f"{words}it may take {most // 10**6} MB. If you trust who made what it reads, give it "
+        "more, such as --memory 4G"
+    )
 
 
 def _extra(error: ModuleNotFoundError) -> str | None:

@@ -17,6 +17,7 @@ from rumpus.checker.nearest_name import meant
 T = TypeVar("T")
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+_UNITS: Final = {"K": 10**3, "M": 10**6, "G": 10**9}
 
 
 class WrongValue(ValueError):  # noqa: N818 - says what it is
@@ -118,6 +119,39 @@ class Seconds(Values[float]):
         if not self.least <= seconds <= self.most:
             raise WrongValue(f"{said} is not from {self.least:g} to {self.most:g} seconds")
         return seconds
+
+
+@dataclass(frozen=True)
+class Size(Values[int]):
+    """Bytes; text may have a unit: ``300M`` or ``4G``."""
+
+    least: int = 100 * 10**6
+    most: int = 10**15
+    metavar = "SIZE"
+
+    @property
+    def described(self) -> str:
+        """The same in all places."""
+        return "bytes, such as `300M` or `4G`"
+
+    def read(self, text: str) -> int:
+        """The bytes that a text says."""
+        unit = _UNITS.get(text[-1:].upper())
+        try:
+            size = float(text) if unit is None else float(text[:-1]) * unit
+            return self.checked(int(size))
+        except (ValueError, OverflowError) as error:
+            if isinstance(error, WrongValue):
+                raise
+            raise WrongValue(f"{text!r} is no size: give bytes, such as 300M or 4G") from None
+
+    def checked(self, value: Any) -> int:
+        """The bytes, if they are in the range."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise WrongValue(f"{value!r} is not a number of bytes")
+        if not self.least <= value <= self.most:
+            raise WrongValue(f"{value} is not from {self.least:,} to {self.most:,} bytes")
+        return value
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from rumpus.harness.driver import Sink
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
 from rumpus.harness.links.wire_tap import WireLog
+from rumpus.harness.memory import refuse_last_of_it
 from rumpus.harness.run import Branch, Nemesis, Run, Status
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
@@ -348,7 +349,8 @@ def _to_the_end(simulator: Simulator, control: Process, main: Callable[[], None]
 def _collecting(simulator: Simulator) -> Callable[[], None]:
     """A function, to be called often, that collects cyclic garbage when that is due.
 
-    kazoo leaves some 2,000 objects in cycles for each second of a lock workload.
+    It raises ``MemoryError`` if the process has taken nearly all that it may. kazoo leaves
+    some 2,000 objects in cycles for each second of a lock workload.
     """
     due = GARBAGE_PERIOD
 
@@ -357,6 +359,7 @@ def _collecting(simulator: Simulator) -> Callable[[], None]:
         if simulator.now >= due:
             due = simulator.now + GARBAGE_PERIOD
             _collect()
+        refuse_last_of_it()
 
     return collect
 
