@@ -37,7 +37,8 @@ BUGS: dict[str, str] = {
         "(kazoo) number their requests anew on each connection. A sync that waits on a learner is "
         "taken for a write that its session sent through another server. It is answered too early; "
         "when the leader has answered it, the learner applies that write a second time, so that a "
-        "znode which was deleted meanwhile is back on this server only."
+        "znode which was deleted meanwhile is back on this server only. So do real servers of "
+        "3.4.13 to 3.9.3 (docs/upstream/zookeeper)."
     ),
     LATE_LOGGING: (
         "ZOOKEEPER-4712: a learner that loses its leader does not stop the thread that writes the "

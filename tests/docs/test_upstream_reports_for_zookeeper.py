@@ -1,17 +1,29 @@
 """docs/upstream/zookeeper: the test of each report fails as the report says, until it is mended."""
 
+import contextlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
 import rumpus
+from rumpus.harness.docker.engine import connect
+from rumpus.harness.docker.guard import guarded
+from rumpus.harness.docker.image import ensure_node_image
+from rumpus.harness.docker.leftovers import labels, remove_run
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "upstream" / "zookeeper"
 REPORTS = sorted(FOLDER.glob("*.md"))
+
+STARTS_SERVERS = "sync-taken-for-write"
+"""The report whose test starts its own servers."""
+JARS = ("zookeeper", "slf4j-api", "slf4j-log4j12", "log4j-1.2")
+MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
 def test_each_report_has_a_test():
@@ -21,20 +33,43 @@ def test_each_report_has_a_test():
 
 
 @pytest.mark.parametrize("ensemble", ["sim", pytest.param("docker", marks=pytest.mark.docker)])
-@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
-def test_it_fails_as_reported(report, ensemble, tmp_path):
+def test_requests_after_a_set_acl(ensemble, tmp_path):
     """Simulated servers make the same mistake."""
-    name = f"test_zookeeper_{report.stem.replace('-', '_')}.py"
-    shutil.copy(FOLDER / name, tmp_path)
     with rumpus.zookeeper(nodes=1, ensemble=ensemble) as zk:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        env = ours | {"ZOOKEEPER_HOSTS": zk.hosts, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=short", name]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
-        )
-    assert done.returncode == 1
-    (said,) = [
-        line for line in report.read_text().splitlines() if line.startswith("E   AssertionError")
-    ]
+        fails_as_reported("set-acl-under-way", tmp_path, {"ZOOKEEPER_HOSTS": zk.hosts})
+
+
+@pytest.mark.docker
+def test_a_sync_that_is_taken_for_a_write(tmp_path):
+    """Each server is a container on the host's network, which the test ends by SIGTERM."""
+    run_id = f"upstream-{uuid.uuid4().hex[:8]}"
+    with contextlib.closing(connect()) as client, guarded(run_id):
+        server = ["docker", "run", "--rm", "--network", "host"]
+        server += ["--user", f"{os.getuid()}:{os.getgid()}", "--volume", f"{tmp_path}:{tmp_path}"]
+        for label in labels(run_id).items():
+            server += ["--label", "=".join(label)]
+        jars = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
+        server += ["--entrypoint", "java", ensure_node_image(client), "-cp", jars, MAIN]
+        variables = {
+            "ZOOKEEPER_SERVER": shlex.join(server),
+            "PYTEST_ADDOPTS": f"--basetemp={tmp_path}/servers",
+        }
+        try:
+            fails_as_reported(STARTS_SERVERS, tmp_path, variables)
+        finally:
+            remove_run(client, run_id)
+
+
+def fails_as_reported(report, place, variables):
+    name = f"test_zookeeper_{report.replace('-', '_')}.py"
+    shutil.copy(FOLDER / name, place)
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    env = ours | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | variables
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", name]
+    done = subprocess.run(
+        command, cwd=place, env=env, capture_output=True, text=True, check=False, timeout=180
+    )
+    assert done.returncode == 1, done.stdout
+    words = (FOLDER / f"{report}.md").read_text().splitlines()
+    (said,) = [line for line in words if line.startswith("E   AssertionError")]
     assert said in done.stdout
