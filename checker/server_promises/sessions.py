@@ -276,8 +276,9 @@ def _unclosed(talk: Conversations, timeline: Timeline) -> Iterator[Anomaly]:
         return
     closed = {txn.session: txn.zxid for txn in truth.committed if txn.name == "closeSession"}
     unsure = {txn.session for txn in (*truth.uncertain, *truth.forked)}
+    last = max((txn.zxid for txn in truth.committed), default=0)
     for request in talk.closes:
-        if request.error != 0:
+        if request.error != 0 or request.zxid > last:  # the logs end before that
             continue
         session = talk.session_of(request)
         if (

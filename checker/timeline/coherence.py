@@ -17,6 +17,7 @@ from rumpus.checker.history import History
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.coherence_of_logs import (
+    OF_ANOTHER_RUN_NS,
     clocks_apart,
     unknown_to_history,
     unknown_to_logs,
@@ -94,8 +95,10 @@ def contradictions(
     if found.logs:
         return found
     found.history += unknown_to_history(history, truth, clock)
-    if clock is not None:
-        found.clock += clocks_apart(history, truth, clock)
+    apart = None if clock is None else clocks_apart(history, truth, clock)
+    if apart is not None:
+        by, words = apart
+        (found.logs if abs(by) > OF_ANOTHER_RUN_NS else found.clock).append(words)
     return found
 
 

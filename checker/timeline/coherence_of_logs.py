@@ -16,6 +16,9 @@ TOLERANCE_NS = 50_000_000
 SLOWEST_NS = 1_000_000_000
 """How long (ns) after its beginning by the logs the fastest client may learn of its session."""
 
+OF_ANOTHER_RUN_NS = 2 * 86_400 * 10**9
+"""Clocks that are further apart (ns) are no fault of clocks: those jump by a day at most."""
+
 DYING_NS = 1_000_000_000
 """A session younger than this (ns) when its client is killed may be missing from the history.
 
@@ -118,8 +121,14 @@ def _died_young(opened: int, deaths: Sequence[int]) -> bool:
     return bisect_left(deaths, opened) < bisect_right(deaths, opened + DYING_NS)
 
 
-def clocks_apart(history: History, truth: ServerTruth, clock: WallClock) -> Iterator[str]:
-    """No client learns of a session before the servers open it; the fastest one does soon after."""
+def clocks_apart(
+    history: History, truth: ServerTruth, clock: WallClock
+) -> tuple[int, str] | None:
+    """No client learns of a session before the servers open it; the fastest one does soon after.
+
+    Returns:
+        By how many nanoseconds that is not so, and the words; None if it is.
+    """
     lives = truth.sessions()
     delays: list[tuple[int, Op]] = []
     seen = set()
@@ -132,15 +141,16 @@ def clocks_apart(history: History, truth: ServerTruth, clock: WallClock) -> Iter
         if opened is not None and clock.sure_of(opened):
             delays.append((op.time - clock.monotonic(opened), op))
     if not delays:
-        return
+        return None
     least, op = min(delays, key=itemgetter(0))
     if least < -TOLERANCE_NS:
-        yield (
+        return least, (
             f"record {op.index} names a session {-least / 1e6:.0f} ms before it began in the "
             "servers' logs, by the readings of the clocks"
         )
-    elif least > SLOWEST_NS:
-        yield (
+    if least > SLOWEST_NS:
+        return least, (
             f"no client learned of its session within {least / 1e9:.1f} s after it began in the "
             "servers' logs, by the readings of the clocks"
         )
+    return None

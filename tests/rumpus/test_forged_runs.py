@@ -88,6 +88,7 @@ SAID = {
     "logs cut short": "the servers' logs end at",
     "a session dropped": "but is not in the history",
     "two seconds later": "no client learned of its session within 2.0 s",
+    "three days later": "no client learned of its session within 2592",
     "two seconds earlier": "ms before it began in the servers' logs",
     "no faults could be chosen": "nemesis is not in test.json",
     "one server": "there are logs of 3",
@@ -107,6 +108,17 @@ def test_what_contradicts_itself_is_told(bases, tmp_path, name):
     run = RunDirectory(tmp_path / "run")
     assert forge(name, run, RunDirectory(bases.other))
     assert SAID[name] in " ".join(judge_run(run)[2].reasons)
+
+
+def test_logs_of_another_time_are_of_another_run(bases, tmp_path):
+    """Nothing in them is held against the servers of this one: clocks jump by a day at most."""
+    shutil.copytree(bases.sound, tmp_path / "run")
+    run = RunDirectory(tmp_path / "run")
+    assert judge_run(run)[1].truth is not None
+    assert forge("two seconds later", run, RunDirectory(bases.other))
+    assert judge_run(run)[1].truth is not None
+    assert forge("three days later", run, RunDirectory(bases.other))
+    assert judge_run(run)[1].truth is None
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,11 @@ def two_seconds_earlier(run: RunDirectory, _: RunDirectory) -> bool:
     return _moved(run, -2_000_000_000)
 
 
+@forgery
+def three_days_later(run: RunDirectory, _: RunDirectory) -> bool:
+    return _moved(run, 3 * 86_400_000_000_000)
+
+
 def _moved(run: RunDirectory, ns: int) -> bool:
     anchors = json.loads(run.record.read_text())["clock_anchors"]
     for anchor in anchors:

@@ -77,6 +77,21 @@ def test_a_session_that_nobody_ends_is_late():
     assert judged.anomalies == [], "no log tells whether its end was committed"
 
 
+def test_a_close_that_the_logs_end_before_is_not_held_against_the_server():
+    engine, client = served()
+    client.ask(opcodes.CLOSE_SESSION, b"")
+    timeline = engine.timeline()
+    truth = timeline.logs.truth
+    *before, closing = truth.committed
+    for last, expected in (
+        (closing, []),
+        (msgspec.structs.replace(closing, session=1), ["late-expiry"]),
+        (None, []),
+    ):
+        truth.committed = (*before, last) if last is not None else tuple(before)
+        assert [each.kind for each in check_server_sessions(timeline).anomalies] == expected
+
+
 def test_what_a_server_may_not_have_heard_keeps_no_session_alive():
     engine, client = served()
     engine.tick(2_500)
