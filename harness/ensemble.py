@@ -28,13 +28,15 @@ Capability = Literal[
     "loss",
     "clock",
     "stall",
+    "triggers",
     "containers",
     "simulation",
 ]
 """What an ensemble may support and a fault may need. ``kill`` and ``pause``: of server processes.
 ``partition``, ``delay`` and ``loss``: of packets between servers. ``upgrade``: to other versions
 (``harness.upgrades``). ``clock``: ``WallClocks``. ``stall``: of one thread of a client
-(``ClientThreads``). ``containers``: ``Containers``. ``simulation``: all of
+(``ClientThreads``). ``triggers``: at single requests and frames of clients (``TriggerLinks``).
+``containers``: ``Containers``. ``simulation``: all of
 ``harness.simulated_faults``."""
 
 

@@ -1,69 +1,18 @@
 """Faults that only simulated machines and networks can be given.
 
-They concern power, disks, clocks, threads and single requests.
+They concern power, disks, clocks and threads.
 
 An ensemble, clients and links that support them have attributes of these types; where an attribute
 is None, faults that need it are refused by name (``nemesis.registry.require``).
 """
 
-from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
-import msgspec
+from rumpus.harness.links.triggers import ArmedTrigger, FrameSeen
 
 DiskTrouble = Literal["slow", "full", "lying"]
 """``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
 server exits. ``lying``: fsync reports success and makes nothing durable."""
-
-RequestAction = Literal["drop-reply", "hold-reply", "cut-before", "cut-after"]
-"""What is done about a request. ``drop-reply``: its reply is swallowed and the connection reset.
-``hold-reply``: its reply, and all after it, is held back for a while. ``cut-before`` and
-``cut-after``: the connection is reset before the request passes, or just after."""
-
-
-class RequestTrigger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An action to take on one request of a client.
-
-    Args:
-        action: what is done.
-        request: kind of request, a name of ``harness.links.zookeeper_frames.REQUESTS``.
-        number: which one of that kind, counted over all of a client's links from now on; 1: the
-            next.
-        milliseconds: for how long ``hold-reply`` holds; healing ends it, too.
-    """
-
-    action: RequestAction
-    request: str = "create"
-    number: int = 1
-    milliseconds: float = 1000.0
-
-
-SWITCH: Final = "switch"
-
-
-class FrameSeen(NamedTuple):
-    """A frame that has come to a client's links.
-
-    Attributes:
-        time: monotonic nanoseconds.
-        client: whose.
-        what: the name of a request (``create``), ``reply`` or ``event``; ``SWITCH`` for a thread
-            that was to run (``ClientMachines.switches``).
-    """
-
-    time: int
-    client: int
-    what: str
-
-
-class ArmedTrigger(Protocol):
-    """A trigger that waits for its request."""
-
-    acted: int | None
-    """When it acted, in monotonic nanoseconds; None: not yet."""
-
-    def withdraw(self) -> None:
-        """Disarm the trigger, whether it has acted or not."""
 
 
 class Machines(Protocol):
@@ -140,43 +89,3 @@ class ClientMachines(ClientThreads, Protocol):
 
     def clock_rate(self, client: int) -> float:
         """How fast its clocks run; 1: at the right speed."""
-
-
-class TriggerLinks(Protocol):
-    """Links on which triggers can be armed."""
-
-    def arm(
-        self, client: int, trigger: RequestTrigger, nodes: Iterable[str] | None = None
-    ) -> ArmedTrigger:
-        """Arm a trigger for a client, on its links to some servers (all by default).
-
-        Raises:
-            ValueError: no such kind of request, or a number below 1.
-        """
-
-    def arm_frame(
-        self,
-        client: int,
-        number: int,
-        then: Callable[[], object],
-        *,
-        passes: bool = True,
-        resets: bool = False,
-    ) -> "ArmedTrigger":
-        """Arm a trigger for a client's n-th frame from now on, in either direction.
-
-        Heartbeats, and what opens sessions, do not count.
-
-        Args:
-            client: its number.
-            number: which frame; 1: the next.
-            then: called when it has come; must not block.
-            passes: whether it passes.
-            resets: whether its connection is reset after it.
-
-        Raises:
-            ValueError: a number below 1.
-        """
-
-    def frames(self) -> list[FrameSeen]:
-        """The frames that count which have come since this was first called."""

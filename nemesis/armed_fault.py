@@ -8,7 +8,7 @@ from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.fault_context import Finding, NeverActed
 
 if TYPE_CHECKING:
-    from rumpus.harness.simulated_faults import ArmedTrigger
+    from rumpus.harness.links.triggers import ArmedTrigger
 
 
 class ArmedFault(ClientFault):

@@ -9,7 +9,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
+from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.nemesis.armed_fault import ArmedFault
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Counted, Draft, FaultOptions, Turn
 from rumpus.nemesis.targets import Targets
 
@@ -20,6 +22,10 @@ passes after it, in either direction. ``freeze``: the client's process is frozen
 client's main thread, which performs its operations, does not run."""
 
 ACTIONS: tuple[FrameAction, ...] = get_args(FrameAction)
+
+STALL: Final = "stall"
+"""The action that only simulated clients can suffer: random plans, which do not know where they are
+performed, leave it out."""
 
 LATER_S: Final = 0.6
 """For how many seconds a stalled thread is behind its client's new session."""
@@ -68,17 +74,26 @@ class ClientFrame(ArmedFault):
     )
     works_on = "the clients' frames"
     several = True
-    needs = "simulation"
+    needs = "triggers"
     usual = False
     drawn = False
     takes = FrameOptions
     awaited = "frame"
 
     @classmethod
+    def prepare(cls, entry: Entry, ensemble: Ensemble) -> None:
+        """Refuse to stall a thread of a real client."""
+        if entry.options.get("how") == STALL and ensemble.machines is None:
+            raise EnvironmentRefusal(
+                f"{cls.kind} stalls a thread at a frame of simulated clients only: give it "
+                "another `how` than stall, or use --ensemble sim"
+            )
+
+    @classmethod
     def draw(cls, turn: Turn) -> Draft:
         """Draw a frame and what happens at it."""
         options = {
-            "how": turn.rng.choice(ACTIONS),
+            "how": turn.rng.choice([each for each in ACTIONS if each != STALL]),
             "number": turn.rng.randint(1, MOST_DRAWN),
         }
         return Draft(Targets(role="one"), options)
@@ -106,7 +121,7 @@ class ClientFrame(ArmedFault):
             context.links.cut(client, "black-hole")
         elif how == "freeze":
             context.clients.pause(client)
-        elif how == "stall":
+        elif how == STALL:
             context.client_machines.stall(client, MAIN)
 
     def heal(self) -> None:
@@ -120,5 +135,5 @@ class ClientFrame(ArmedFault):
                 context.clients.resume(client)
             elif how == "silence":
                 context.links.heal(client)
-            elif how == "stall":
+            elif how == STALL:
                 context.client_machines.unstall(client)

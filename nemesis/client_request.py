@@ -7,8 +7,8 @@ passes. Other faults hit such a moment only by luck.
 from collections.abc import Sequence
 from typing import Any
 
+from rumpus.harness.links.triggers import RequestAction, RequestTrigger
 from rumpus.harness.links.zookeeper_frames import REQUESTS
-from rumpus.harness.simulated_faults import RequestAction, RequestTrigger
 from rumpus.nemesis.armed_fault import ArmedFault
 from rumpus.nemesis.entry import one_of
 from rumpus.nemesis.fault import Counted, Draft, LinkOptions, Milliseconds, Turn
@@ -21,7 +21,7 @@ class RequestOptions(LinkOptions, frozen=True, kw_only=True):
     """Which request is affected, and how.
 
     Args:
-        how: what is done; see ``harness.simulated_faults.RequestAction``.
+        how: what is done; see ``harness.links.triggers.RequestAction``.
         request: the kind of request.
         number: which request of that kind from then on (1: the next).
         hold: for how many milliseconds ``hold-reply`` holds.
@@ -47,7 +47,7 @@ class ClientRequest(ArmedFault):
         "connection is reset just before or just after it passes"
     )
     works_on = "the clients' requests"
-    needs = "simulation"
+    needs = "triggers"
     usual = False
     takes = RequestOptions
     awaited = "request"

@@ -9,8 +9,9 @@ from rumpus.checker.history import session_hex
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
+from rumpus.harness.links.triggers import TriggerLinks
 from rumpus.harness.own_client import open_client
-from rumpus.harness.simulated_faults import ClientMachines, ClientThreads, Machines, TriggerLinks
+from rumpus.harness.simulated_faults import ClientMachines, ClientThreads, Machines
 
 POLL = 0.05
 """Seconds between two checks of a condition."""
@@ -125,7 +126,7 @@ class FaultContext:
 
     @property
     def trigger_links(self) -> TriggerLinks:
-        """Links on which triggers can be armed, where they are simulated."""
+        """Links on which triggers can be armed (``registry.require`` saw to it)."""
         assert self.links.trigger_links is not None
         return self.links.trigger_links
 

@@ -19,8 +19,9 @@ import msgspec
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.harness.links.links import Links
+from rumpus.harness.links.triggers import TriggerLinks
 from rumpus.harness.own_client import open_client
-from rumpus.harness.simulated_faults import ClientMachines, TriggerLinks
+from rumpus.harness.simulated_faults import ClientMachines
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault

@@ -121,9 +121,7 @@ def _died_young(opened: int, deaths: Sequence[int]) -> bool:
     return bisect_left(deaths, opened) < bisect_right(deaths, opened + DYING_NS)
 
 
-def clocks_apart(
-    history: History, truth: ServerTruth, clock: WallClock
-) -> tuple[int, str] | None:
+def clocks_apart(history: History, truth: ServerTruth, clock: WallClock) -> tuple[int, str] | None:
     """No client learns of a session before the servers open it; the fastest one does soon after.
 
     Returns:

@@ -18,6 +18,7 @@ MARK = "faults"
 PARTLY: Final[Mapping[Capability, str]] = {
     "simulation": "simulated",
     "clock": "simulated, Redis",
+    "triggers": "ZooKeeper's",
     "stall": "simulated, or with Curator's clients",
 }
 """Where faults can be that need these."""

@@ -416,11 +416,14 @@ class DockerEnsemble:
             **allowed,
             "clock": Availability(available=not why, why=why),
             "stall": Availability(available=False, why=PYTHON_THREADS),
+            "triggers": Availability(available=True),
             "containers": Availability(available=True),
         }
         if self.upgrades is None:
             why = "these servers are not ZooKeeper's, and only its versions are known"
             found["upgrade"] = Availability(available=False, why=why)
+            why = "these servers are not ZooKeeper's, and only its requests are known"
+            found["triggers"] = Availability(available=False, why=why)
         return found
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:

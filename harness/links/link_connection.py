@@ -10,20 +10,25 @@ import selectors
 import socket
 import struct
 from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 from time import monotonic_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from rumpus.harness.links import zookeeper_frames
-from rumpus.harness.links.tally import (
-    LOSES_TO_CLIENT,
-    LOSES_TO_SERVER,
-    ConnectionTally,
-    Tally,
+from rumpus.harness.links import filtered_connection, zookeeper_frames
+from rumpus.harness.links.filtered_connection import (
+    FilteredConnection,
+    Frames,
+    FrameTrigger,
+    Piece,
 )
-from rumpus.harness.links.zookeeper_frames import FrameReader
+from rumpus.harness.links.tally import LOSES_TO_CLIENT, LOSES_TO_SERVER, Tally
 
 if TYPE_CHECKING:
-    from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+    from rumpus.harness.links.links import WatchLeft, WatchSeen
+
+T = TypeVar("T")
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _CHUNK = 1 << 16  # bytes a read
@@ -32,61 +37,34 @@ ABORT = struct.pack("ii", 1, 0)  # struct linger: on, 0 s, so that closing sends
 
 
 class Traffic:
-    """What all connections share: the selector, ends with delayed bytes, watch events seen."""
+    """What all connections share: the selector, ends with delayed bytes, timers, watches seen."""
 
-    __slots__ = ("delayed", "selector", "watch_events")
+    __slots__ = ("_numbers", "delayed", "selector", "timers", "watch_events")
 
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
         self.delayed: set[End] = set()
+        self.timers: list[tuple[int, int, Callable[[Any], object], Any]] = []
+        """When each is due, in monotonic nanoseconds, a number, and what is called; a heap."""
         self.watch_events: deque[WatchSeen | WatchLeft] = deque()
+        self._numbers = count()
+
+    def later(self, nanoseconds: int, function: Callable[[T], object], argument: T) -> None:
+        """Call a function in a later turn of the loop."""
+        due = monotonic_ns() + nanoseconds
+        heappush(self.timers, (due, next(self._numbers), function, argument))
+
+    def call_due(self) -> None:
+        """Call what is due."""
+        while self.timers and self.timers[0][0] <= monotonic_ns():
+            _, _, function, argument = heappop(self.timers)
+            function(argument)
 
 
-class LostReply:
-    """A ``lost-reply`` cut: the links it was made on, and the connection whose reply is awaited.
-
-    Args:
-        request: kind of request, a name of ``zookeeper_frames.REQUESTS``.
-        number: which one of that kind; 1: the next.
-        session: only requests of this session count; None: all.
-    """
-
-    __slots__ = ("connection", "left", "links", "request", "session")
-
-    def __init__(
-        self, request: str = "change", number: int = 1, session: int | None = None
-    ) -> None:
-        self.request = request
-        self.left = number
-        self.session = session
-        self.links: list[Link] = []
-        self.connection: Connection | None = None
-
-    def meant(self, frame: bytes, session: int) -> bool:
-        """Count a session's request if it is of this kind; whether it is the one meant."""
-        if self.session not in (None, session) or not zookeeper_frames.asks_for(
-            self.request, frame
-        ):
-            return False
-        self.left -= 1
-        return self.left == 0
-
-
-class Link:
+class Link(filtered_connection.Link):
     """The way from one client to one server, and the faults on it now."""
 
-    __slots__ = (
-        "connections",
-        "cut",
-        "delay",
-        "framed",
-        "lost_reply",
-        "node",
-        "refused",
-        "server",
-        "tally",
-        "traffic",
-    )
+    __slots__ = ("connections", "delay", "framed", "server", "traffic")
 
     def __init__(
         self,
@@ -94,21 +72,43 @@ class Link:
         server: tuple[socket.AddressFamily, object],
         tally: Tally,
         traffic: Traffic,
+        frames: Frames,
         *,
         framed: bool = True,
     ) -> None:
+        super().__init__(node, tally, traffic.watch_events, frames)
         self.framed = framed
         """Whether the bytes are frames of ZooKeeper's protocol."""
-        self.node = node
         self.server = server
-        self.tally = tally
         self.traffic = traffic
-        self.cut: Cut | None = None
         self.delay = 0  # nanoseconds
-        self.lost_reply: LostReply | None = None
         self.connections: set[Connection] = set()
-        self.refused: set[int] = set()
-        """Sessions that the service refuses here."""
+
+    def monotonic(self) -> int:
+        """Nanoseconds on the monotonic clock."""
+        return monotonic_ns()
+
+    def later(self, nanoseconds: int, function: Callable[[T], object], argument: T) -> None:
+        """Call a function once so much time has passed."""
+        self.traffic.later(nanoseconds, function, argument)
+
+
+class Halted(NamedTuple):
+    """What waits on a connection until somebody has done what is to be done at a frame.
+
+    Attributes:
+        rest: the frame, which has come, and what is behind it.
+        from_server: whether it comes from the server.
+        passes: whether the frame passes.
+        resets: whether the connection is reset after it.
+        awaited: the triggers about which that is not done yet.
+    """
+
+    rest: Piece
+    from_server: bool
+    passes: bool
+    resets: bool
+    awaited: set[FrameTrigger]
 
 
 class End:
@@ -132,7 +132,6 @@ class End:
         "peer",
         "queue",
         "queued",
-        "reader",
         "socket",
     )
 
@@ -143,8 +142,6 @@ class End:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connection = connection
         self.socket = sock
-        self.reader = FrameReader()
-        self.reader.tracking = connection.link.framed
         self.queue: deque[tuple[int, bytes, bool]] = deque()
         self.queued = 0
         self.interest = 0
@@ -167,35 +164,21 @@ class End:
         return self.queue[0][0] + self.connection.link.delay
 
 
-class Connection:
-    """A connection from its acceptance to its end, whatever cuts come in between.
+class Connection(FilteredConnection):
+    """A connection from its acceptance to its end, whatever cuts come in between."""
 
-    Attributes:
-        tally: what has passed on it.
-        spoilt: bytes or an end of stream were lost, so that it can never be used again.
-    """
+    __slots__ = ("_ending", "_halted", "client", "closed", "greeted", "server")
 
-    __slots__ = (
-        "_awaited",
-        "_held",
-        "client",
-        "closed",
-        "greeted",
-        "link",
-        "server",
-        "spoilt",
-        "tally",
-    )
+    link: Link
 
     def __init__(self, link: Link, accepted: socket.socket) -> None:
-        self.link = link
-        self.spoilt = False
+        super().__init__(link)
+        self._from_client.tracking = self._from_server.tracking = link.framed
         self.closed = False
         self.greeted = False
         """Whether the client has sent something, where bytes are no frames of ZooKeeper's."""
-        self._awaited: int | None = None  # xid of the reply to lose
-        self._held = b""  # incomplete frame held back while a reply is awaited
-        self.tally = ConnectionTally(link.tally, link.traffic.watch_events, link.node)
+        self._ending = False  # reset it once what passes now has passed
+        self._halted: Halted | None = None
         family, address = link.server
         self.client = End(self, accepted)
         self.server = End(self, socket.socket(family, socket.SOCK_STREAM))
@@ -242,26 +225,44 @@ class Connection:
         except OSError:
             self._break(end)
             return
-        if end.lossy:
-            if end is self.server:
-                self.tally.answered(end.reader.feed(data), monotonic_ns())
-            self._swallow(len(data))  # an end of stream is lost too, though it is no byte
-            if not data:
-                self._end(end)
-        elif not data:
+        if not data:
+            if end.lossy:  # an end of stream is lost too, though it is no byte
+                self._swallow(0)
             self._end(end)
-            if not self.closed:
+            if not (self.closed or end.lossy):
                 self._send(end.peer, b"", answers=False)
         elif end is self.client:
-            frames = end.reader.feed(data)
-            self._look_at_requests(frames)
-            if self.tally.wanted in self.link.refused:
-                self._turn_away()
-            else:
-                self.tally.passed(frames, monotonic_ns())
-                self._send(self.server, data, answers=False)
+            self._deliver(self.server, self.to_server(data), False)
         else:
-            self._pass_replies(data)
+            self._deliver(self.client, *self.to_client(data))
+
+    def done(self, trigger: FrameTrigger) -> None:
+        """What was to be done at a trigger's frame has been done: pass on what waits for it."""
+        halted = self._halted
+        if halted is None or trigger not in halted.awaited:
+            return
+        halted.awaited.remove(trigger)
+        if halted.awaited or self.closed:
+            return
+        self._halted = None
+        first, behind = halted.rest.up_to(1), halted.rest.behind(1)
+        if halted.passes:
+            self._pass(first, from_server=halted.from_server)
+        else:
+            self._swallow(len(first.chunk))
+        if self.closed:
+            return
+        end = self.server if halted.from_server else self.client
+        if halted.resets:
+            self._swallow(len(behind.chunk))
+            self._hang_up(end.peer)
+        elif end.lossy:
+            self._swallow(len(behind.chunk))
+        elif behind.chunk:
+            behind = self._look_at_frames(behind, 0, from_server=halted.from_server)
+            self._pass(behind, from_server=halted.from_server)
+        self._watch(self.client)
+        self._watch(self.server)
 
     def flush(self, end: End) -> None:
         """Send what is due in an end's queue, as far as the socket takes it."""
@@ -289,13 +290,6 @@ class Connection:
         self._watch(end.peer)
         self._close_if_done()
 
-    def release(self) -> None:
-        """Stop awaiting a reply, and send on what was held back for that."""
-        self._awaited = None
-        held, self._held = self._held, b""
-        if held:
-            self._send(self.client, held, answers=False)
-
     def abort(self) -> None:
         """Reset both ends."""
         for end in (self.client, self.server):
@@ -312,11 +306,7 @@ class Connection:
             self._forget(end)
             end.socket.close()
         self.link.connections.discard(self)
-        lost_reply = self.link.lost_reply
-        if lost_reply is not None and lost_reply.connection is self:
-            # It died before its reply came: wait for the next such request.
-            lost_reply.connection = None
-            lost_reply.left = 1
+        self._drop_trigger()
 
     def _connect(self, address: object) -> None:
         outcome = self.server.socket.connect_ex(address)  # type: ignore[arg-type]  # as resolved
@@ -351,64 +341,70 @@ class Connection:
         self._forget(server)
         server.socket.close()
 
-    def _look_at_requests(self, frames: list[bytes]) -> None:
-        if not self.link.framed:
-            self.link.tally.requests[zookeeper_frames.PIECE] += 1
-            self._look_at_piece()
-            return
-        frames = self.tally.requests(frames)
-        lost_reply = self.link.lost_reply
-        if lost_reply is None or lost_reply.connection is not None:
-            return
-        for frame in frames:
-            if lost_reply.meant(frame, self.tally.session):
-                lost_reply.connection = self
-                self._awaited = zookeeper_frames.xid(frame)
-                return
-
-    def _look_at_piece(self) -> None:
-        """Await the reply to a request that has no frame, but not to the first: a greeting."""
-        lost_reply = self.link.lost_reply
-        if self.greeted and lost_reply is not None and lost_reply.connection is None:
-            lost_reply.connection = self
+    def _requests_passing(self, piece: Piece) -> bytes:
+        if self.link.framed:
+            return super()._requests_passing(piece)
+        self.link.tally.requests[zookeeper_frames.PIECE] += 1
+        # Not the reply to the first: that is a greeting.
+        for armed in self.link.armed_triggers if self.greeted else ():
+            if armed.connection is None:
+                armed.connection = self
+                self._trigger = armed
         self.greeted = True
+        return piece.chunk
 
-    def _pass_replies(self, data: bytes) -> None:
-        if not self.link.framed:
-            lost_reply = self.link.lost_reply
-            if lost_reply is not None and lost_reply.connection is self:
-                self._fire(len(data))
-            else:
-                self._send(self.client, data, answers=True)
-            return
-        frames = self.server.reader.feed(data)
-        now = monotonic_ns()
-        self.tally.answered(frames, now)
-        number, answers = self.tally.replies(frames, self._awaited, now)
-        if number is not None:
-            lost = sum(map(len, frames[number:])) + self.server.reader.pending
-            data = (self._held + data)[:-lost]
-            if data:
-                self._send(self.client, data, answers=answers)
-            self._fire(len(frames[number]))
-            return
-        if self._awaited is not None:
-            # Only whole frames pass, so that not even the first byte of the awaited one does.
-            data = self._held + data
-            passing = max(0, len(data) - self.server.reader.pending)
-            data, self._held = data[:passing], data[passing:]
-        if data:
-            self._send(self.client, data, answers=answers)
+    def _replies_passing(self, piece: Piece) -> tuple[bytes, bool]:
+        if self.link.framed:
+            return super()._replies_passing(piece)
+        if self._trigger is None:
+            return piece.chunk, True
+        return self._meet(b"", piece._replace(frames=[piece.chunk])), False
 
-    def _fire(self, size: int) -> None:
-        """Drop the awaited reply, which ends the cut."""
-        self._swallow(size)
-        lost_reply = self.link.lost_reply
-        if lost_reply is not None:
-            for link in lost_reply.links:
-                link.cut = link.lost_reply = None
-        if not self.closed:
+    def _halt(self, triggers: list[FrameTrigger], rest: Piece, *, from_server: bool) -> bool:
+        """The control process does what is to be done, and says so (``done``)."""
+        self._halted = Halted(
+            rest,
+            from_server=from_server,
+            passes=all(trigger.passes for trigger in triggers),
+            resets=any(trigger.resets for trigger in triggers),
+            awaited=set(triggers),
+        )
+        return True
+
+    def _end_behind(self) -> None:
+        self._ending = True
+
+    def _pass_held(self, held: bytes) -> None:
+        self._send(self.client, held, answers=True)
+
+    def _pass(self, piece: Piece, *, from_server: bool) -> None:
+        if from_server:
+            self._deliver(self.client, *self._replies_passing(piece))
+        else:
+            self._deliver(self.server, self._requests_passing(piece), False)
+
+    def _deliver(self, to: End, data: bytes, answers: bool) -> None:
+        """Send what passes, and end the connection behind it if something has decided that."""
+        if data and not self.closed:
+            self._send(to, data, answers=answers)
+        if self._ending and not self.closed:
+            self._hang_up(to)
+        self._watch(self.client)
+        self._watch(self.server)
+
+    def _hang_up(self, to: End) -> None:
+        """Reset both ends; but what waits to be sent to a server is sent, and then its end."""
+        if to is self.client or to.gone or not (to.queue or to.connecting):
             self.abort()
+            return
+        client = self.client
+        if not client.gone:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT)
+            self._clear(client)
+            self._forget(client)
+            client.socket.close()
+            client.gone = client.ended = True
+        self._send(to, b"", answers=False)
 
     def _send(self, to: End, data: bytes, *, answers: bool) -> None:
         """Send bytes, or the end of the stream (``b""``), now or when it is their time."""
@@ -459,7 +455,7 @@ class Connection:
 
     def _end(self, end: End) -> None:
         end.ended = True
-        if end is self.client and self.server.connecting and end.reader.tracking:
+        if end is self.client and self.server.connecting and self._from_client.tracking:
             # The client hung up before the server was reached. What it sent must not arrive later:
             # a handshake would move its session to a connection that no client has.
             self.close()
@@ -491,7 +487,8 @@ class Connection:
             waiting = end.queue and end not in self.link.traffic.delayed
             if end.connecting or waiting:
                 interest |= _WRITE
-            if not (end.ended or end.connecting) and (end.lossy or end.peer.queued < _QUEUE_LIMIT):
+            room = end.lossy or end.peer.queued < _QUEUE_LIMIT
+            if room and not (end.ended or end.connecting or self._halted):
                 interest |= _READ
         if interest == end.interest:
             return

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from io import RawIOBase
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -27,11 +28,18 @@ import msgspec
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
 from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen, WirePassed
+from rumpus.harness.links.triggers import (
+    FrameSeen,
+    RequestTrigger,
+    TriggerLinks,
+    refuse_below_one,
+    refuse_wrong,
+)
 from rumpus.harness.links.wire_tap import WireLog
-from rumpus.harness.simulated_faults import TriggerLinks
 from rumpus.recipes.servers import Servers
 
 _PACKET = 1 << 17  # bytes; a Unix socket always takes packets of this size
+_FRAMES_AT_ONCE = 1000
 _EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
 _PATIENCE = 30.0  # seconds to wait for an answer; it takes a fraction of a millisecond
 _FAREWELL = 5.0  # seconds for the process to end
@@ -63,6 +71,68 @@ class _Answer(msgspec.Struct, array_like=True):
     refusal: str | None = None
 
 
+class _Told(msgspec.Struct, array_like=True):
+    """A trigger has acted: its number, and when, in monotonic nanoseconds."""
+
+    number: int
+    time: int
+
+
+class RemoteTrigger:
+    """A trigger that is armed in the proxy.
+
+    Attributes:
+        acted: when it acted, in monotonic nanoseconds; None: not yet, or not yet told.
+        over: whether what is to be done then has been done.
+
+    Args:
+        then: what is to be done here when it acts; None: nothing.
+        withdraw: disarms it there; when it acted.
+    """
+
+    def __init__(
+        self,
+        then: Callable[[], object] | None,
+        done: Callable[[], None],
+        withdraw: Callable[[], int | None],
+    ) -> None:
+        self.acted: int | None = None
+        self.over = threading.Event()
+        self._then = then
+        self._done = done
+        self._withdraw = withdraw
+        self._failure: Exception | None = None
+
+    def told(self, time: int) -> None:
+        """It has acted: do what is to be done, and let the proxy go on."""
+        self.acted = time
+        try:
+            if self._then is not None:
+                self._then()
+        except Exception as error:  # whoever withdraws it is told
+            self._failure = error
+        finally:
+            if self._then is not None:
+                with contextlib.suppress(LinksError):  # whoever asks the links next is told
+                    self._done()
+            self.over.set()
+
+    def withdraw(self) -> None:
+        """Disarm it; what is being done because of it is waited for.
+
+        Raises:
+            Exception: what ``then`` has raised.
+            LinksError: the proxy died or hangs.
+        """
+        acted = self._withdraw()
+        if acted is None:
+            return
+        if not self.over.wait(_PATIENCE):
+            raise LinksError(f"What was to be done at a trigger takes more than {_PATIENCE:g} s.")
+        if self._failure is not None:
+            raise self._failure
+
+
 class ProcessLinks:
     """All links of a run, carried by a process of their own. Safe to call from any thread.
 
@@ -82,7 +152,7 @@ class ProcessLinks:
         ValueError: (from every method) there is no such client or node.
     """
 
-    trigger_links: TriggerLinks | None = None
+    trigger_links: TriggerLinks | None
 
     def __init__(
         self,
@@ -94,6 +164,8 @@ class ProcessLinks:
         wire: Path | None = None,
     ) -> None:
         self.sessions = sessions
+        self.trigger_links = self if sessions else None
+        self._armed: list[RemoteTrigger] = []
         self._places = tuple(servers)
         self._nodes = tuple(dict.fromkeys(place.partition(":")[0] for place in servers))
         self._clients = clients
@@ -104,12 +176,15 @@ class ProcessLinks:
         self._failure: str | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(_PATIENCE)
+        self._told, telling = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener = threading.Thread(target=self._listen, name="link-triggers", daemon=True)
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        with theirs:
+        with theirs, telling:
             try:
-                self._process = _spawn(theirs, self._complaints.fileno())
+                self._process = _spawn(theirs, telling, self._complaints.fileno())
             except OSError as error:
                 self._control.close()
+                self._told.close()
                 self._complaints.close()
                 raise EnvironmentRefusal(
                     f"Cannot start the process that carries the clients' links: {error}."
@@ -163,6 +238,40 @@ class ProcessLinks:
             session: only requests of this session count; None: all of the client's.
         """
         self._call(None, "drop_reply", client, request, number, session, self._known(client))
+
+    def arm(
+        self, client: int, trigger: RequestTrigger, nodes: Iterable[str] | None = None
+    ) -> RemoteTrigger:
+        """Arm a trigger for a client's n-th request of a kind; healing withdraws it, too."""
+        refuse_wrong(trigger)
+        known = self._known(client, nodes)
+        fields = (trigger.action, trigger.request, trigger.number, trigger.milliseconds)
+        return self._arm("arm", None, client, *fields, known)
+
+    def arm_frame(
+        self,
+        client: int,
+        number: int,
+        then: Callable[[], object],
+        *,
+        passes: bool = True,
+        resets: bool = False,
+    ) -> RemoteTrigger:
+        """Arm a trigger for a client's n-th frame from now on; healing withdraws it, too.
+
+        ``then`` is called in a thread of the links' own. The frame, and what comes behind it on
+        its connection, waits until it has returned.
+        """
+        self._known(client)
+        refuse_below_one("frames", number)
+        return self._arm("arm_frame", then, client, number, passes, resets)
+
+    def frames(self) -> list[FrameSeen]:
+        """The frames that have come since this was first called."""
+        seen: list[FrameSeen] = []
+        while more := self._call(list[FrameSeen], "frames", len(seen), _FRAMES_AT_ONCE):
+            seen += more
+        return seen
 
     def reset_session(self, client: int, session: int) -> bool:
         """Reset the client's connections that have a session; whether there was any."""
@@ -246,6 +355,9 @@ class ProcessLinks:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._listener.is_alive():
+            self._listener.join()  # the proxy's end of its socket is closed
+        self._told.close()
         self._complaints.close()
 
     def __enter__(self) -> Self:
@@ -253,6 +365,27 @@ class ProcessLinks:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _arm(
+        self, method: str, then: Callable[[], object] | None, client: int, *arguments: object
+    ) -> RemoteTrigger:
+        number = len(self._armed)
+        armed = RemoteTrigger(
+            then,
+            done=partial(self._call, None, "done", number, client),
+            withdraw=partial(self._call, int | None, "withdraw", number),  # type: ignore[arg-type]  # a union is no type to mypy
+        )
+        self._armed.append(armed)
+        if not self._listener.ident:
+            self._listener.start()
+        self._call(None, method, number, client, *arguments)
+        return armed
+
+    def _listen(self) -> None:
+        """Do what is to be done when triggers act, until the proxy ends."""
+        while packet := self._told.recv(_PACKET):
+            told = msgspec.msgpack.decode(packet, type=_Told)
+            self._armed[told.number].told(told.time)
 
     def _known(self, client: int, nodes: Iterable[str] | None = None) -> list[str]:
         if not 0 <= client < self._clients:
@@ -312,13 +445,15 @@ class ProcessLinks:
         return LinksError(self._failure)
 
 
-def _spawn(control: socket.socket, complaints: int) -> subprocess.Popen[bytes]:
+def _spawn(
+    control: socket.socket, telling: socket.socket, complaints: int
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [
             *(sys.executable, "-P", "-m", "rumpus.harness.links.link_process"),
-            *(str(control.fileno()), str(os.getpid())),
+            *(str(control.fileno()), str(telling.fileno()), str(os.getpid())),
         ],
-        pass_fds=[control.fileno()],
+        pass_fds=[control.fileno(), telling.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=complaints,
@@ -327,17 +462,18 @@ def _spawn(control: socket.socket, complaints: int) -> subprocess.Popen[bytes]:
     )
 
 
-def serve(control: socket.socket, parent: int) -> None:
+def serve(control: socket.socket, telling: socket.socket, parent: int) -> None:
     """Run the proxy until the control process hangs up or dies.
 
     Args:
         control: this process's end of the socket pair.
+        telling: this process's end of that on which it tells that triggers have acted.
         parent: process id of the control process.
     """
     setup = msgspec.msgpack.decode(control.recv(_PACKET), type=_Setup)
     try:
         with _wire_log(setup) as wire:
-            _carry(control, parent, setup, wire)
+            _carry(control, telling, parent, setup, wire)
     except OSError as error:
         what = f"Cannot write {setup.wire}, what passes on the links: {error.strerror}."
         _reply(control, _Answer(0, refusal=what))
@@ -373,10 +509,19 @@ class _WhileItCan:
             self._file = None
 
 
-def _carry(control: socket.socket, parent: int, setup: _Setup, wire: WireLog) -> None:
+def _carry(
+    control: socket.socket, telling: socket.socket, parent: int, setup: _Setup, wire: WireLog
+) -> None:
     """Carry connections until the control process hangs up or dies."""
+
+    def tell(number: int, time: int) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # as in `_reply`
+            telling.send(msgspec.msgpack.encode(_Told(number, time)))
+
     try:
-        proxy = LinkProxy(setup.servers, setup.clients, sessions=setup.sessions, wire=wire)
+        proxy = LinkProxy(
+            setup.servers, setup.clients, sessions=setup.sessions, wire=wire, tell=tell
+        )
     except OSError as error:
         _reply(control, _Answer(0, refusal=_refusal(setup, error)))
         return
@@ -432,5 +577,8 @@ def _refusal(setup: _Setup, error: OSError) -> str:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with socket.socket(fileno=int(sys.argv[1])) as _control:
-        serve(_control, parent=int(sys.argv[2]))
+    with (
+        socket.socket(fileno=int(sys.argv[1])) as _control,
+        socket.socket(fileno=int(sys.argv[2])) as _telling,
+    ):
+        serve(_control, _telling, parent=int(sys.argv[3]))

@@ -8,11 +8,14 @@ between two turns of the loop.
 import selectors
 import socket
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from time import monotonic_ns
 
-from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Traffic
+from rumpus.harness.links.filtered_connection import ArmedRequest, Frames, FrameTrigger
+from rumpus.harness.links.link_connection import ABORT, Connection, Link, Traffic
 from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen, WirePassed
 from rumpus.harness.links.tally import Tally
+from rumpus.harness.links.triggers import FrameSeen, RequestAction, RequestTrigger
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.links.zookeeper_frames import requests_by_name
 
@@ -52,6 +55,29 @@ class Callback:
         self._call()
 
 
+class ToldRequest(ArmedRequest):
+    """A trigger at a request of which somebody is told when it acts.
+
+    Args:
+        trigger: what is done about which request.
+        tell: called with the time, in monotonic nanoseconds.
+    """
+
+    __slots__ = ("_tell",)
+
+    def __init__(self, trigger: RequestTrigger, tell: Callable[[int], object]) -> None:
+        super().__init__(trigger)
+        self._tell = tell
+
+    def act(self, now: int) -> None:
+        """Act, and tell it."""
+        super().act(now)
+        self._tell(now)
+
+
+_LOST_REPLY = RequestTrigger("drop-reply", request="change")
+
+
 class LinkProxy:
     """All links of a run, carried by whoever calls ``turn``. Not thread-safe.
 
@@ -63,6 +89,7 @@ class LinkProxy:
         clients: how many clients, numbered from 0.
         sessions: whether the bytes are frames of ZooKeeper's protocol.
         wire: takes a record of every request that passes.
+        tell: called when a trigger acts, with its number and the time in monotonic nanoseconds.
 
     Raises:
         OSError: a server's host has no address, or a listener cannot be opened.
@@ -75,19 +102,29 @@ class LinkProxy:
         *,
         sessions: bool = True,
         wire: WireLog | None = None,
+        tell: Callable[[int, int], object] = lambda *_: None,
     ) -> None:
+        self._tell = tell
+        self._armed: dict[int, ArmedRequest | FrameTrigger] = {}
         self._traffic = Traffic()
         self._wire = wire or WireLog(0)
         self._tallies = [Tally(client, self._wire) for client in range(clients)]
         self._links: list[dict[str, Link]] = []
+        self._frames = [Frames() for _ in range(clients)]
+        self._log: list[FrameSeen] = []
         self._listeners: list[list[Listener]] = []
         self._blacklist: set[int] = set()
         resolved = {node: _resolve(address) for node, address in servers.items()}
         try:
-            for tally in self._tallies:
+            for tally, frames in zip(self._tallies, self._frames, strict=True):
                 links = {
                     port: Link(
-                        port.partition(":")[0], address, tally, self._traffic, framed=sessions
+                        port.partition(":")[0],
+                        address,
+                        tally,
+                        self._traffic,
+                        frames,
+                        framed=sessions,
                     )
                     for port, address in resolved.items()
                 }
@@ -112,12 +149,14 @@ class LinkProxy:
 
     def turn(self) -> None:
         """Wait for events on sockets, or until delayed bytes are due, and handle them."""
-        delayed = self._traffic.delayed
+        delayed, timers = self._traffic.delayed, self._traffic.timers
         timeout = None
-        if delayed:
-            timeout = max(0, min(end.due() for end in delayed) - monotonic_ns()) / 1e9
+        if delayed or timers:
+            due = [*(end.due() for end in delayed), *(each[0] for each in timers[:1])]
+            timeout = max(0, min(due) - monotonic_ns()) / 1e9
         for key, events in self._traffic.selector.select(timeout):
             key.data.ready(events)
+        self._traffic.call_due()
         if delayed:
             now = monotonic_ns()
             for end in [end for end in delayed if end.due() <= now]:
@@ -126,7 +165,7 @@ class LinkProxy:
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str]) -> None:
         """Break a client's links to these nodes; links already cut this way are left alone."""
-        self._cut(client, how, nodes, LostReply() if how == "lost-reply" else None)
+        self._cut(client, how, nodes, ArmedRequest(_LOST_REPLY) if how == "lost-reply" else None)
 
     def drop_reply(
         self, client: int, request: str, number: int, session: int | None, nodes: Iterable[str]
@@ -145,7 +184,55 @@ class LinkProxy:
         chosen = list(nodes)
         for link in self._chosen(client, chosen):
             self._mend(link)
-        self._cut(client, "lost-reply", chosen, LostReply(request, number, session))
+        lost = ArmedRequest(RequestTrigger("drop-reply", request, number), session)
+        self._cut(client, "lost-reply", chosen, lost)
+
+    def arm(
+        self,
+        number: int,
+        client: int,
+        action: RequestAction,
+        request: str,
+        nth: int,
+        milliseconds: float,
+        nodes: Iterable[str],
+    ) -> None:
+        """Arm a trigger, by which number it is known, for a client's n-th request of a kind."""
+        trigger = RequestTrigger(action, request, nth, milliseconds)
+        armed = self._armed[number] = ToldRequest(trigger, partial(self._tell, number))
+        for link in self._chosen(client, nodes):
+            armed.arm(link)
+
+    def arm_frame(self, number: int, client: int, nth: int, passes: bool, resets: bool) -> None:
+        """Arm a trigger for a client's n-th frame; the connection waits then for ``done``."""
+
+        def tell() -> None:
+            assert trigger.acted is not None
+            self._tell(number, trigger.acted)
+
+        frames = self._frames[client]
+        trigger = FrameTrigger(nth, tell, passes=passes, resets=resets, frames=frames)
+        self._armed[number] = trigger
+
+    def done(self, number: int, client: int) -> None:
+        """What was to be done at a frame of a client has been done."""
+        trigger = self._armed[number]
+        assert isinstance(trigger, FrameTrigger)
+        for link in self._links[client].values():
+            for connection in list(link.connections):
+                connection.done(trigger)
+
+    def withdraw(self, number: int) -> int | None:
+        """Disarm a trigger; when it acted, in monotonic nanoseconds, or None."""
+        trigger = self._armed[number]
+        trigger.withdraw()
+        return trigger.acted
+
+    def frames(self, start: int, most: int) -> list[FrameSeen]:
+        """Frames that have come since this was first called, from a number on."""
+        for frames in self._frames:
+            frames.log = self._log
+        return self._log[start : start + most]
 
     def reset_session(self, client: int, session: int) -> bool:
         """Reset the client's connections that have a session; whether there was any."""
@@ -178,8 +265,12 @@ class LinkProxy:
 
     def heal(self, client: int | None) -> None:
         """Mend one client's links, or all."""
-        for links in self._links if client is None else [self._links[client]]:
-            for link in links.values():
+        for number in range(len(self._links)) if client is None else [client]:
+            for trigger in list(self._frames[number].triggers):
+                trigger.withdraw()
+            for link in self._links[number].values():
+                for armed in list(link.armed_triggers):
+                    armed.withdraw()
                 self._mend(link)
                 self._set_delay(link, 0)
 
@@ -252,7 +343,7 @@ class LinkProxy:
         return [link for link in self._links[client].values() if link.node in chosen]
 
     def _cut(
-        self, client: int, how: Cut, nodes: Iterable[str], lost_reply: LostReply | None
+        self, client: int, how: Cut, nodes: Iterable[str], lost_reply: ArmedRequest | None
     ) -> None:
         for link in self._chosen(client, nodes):
             if link.cut == how:
@@ -261,16 +352,13 @@ class LinkProxy:
             link.cut = how
             if lost_reply is not None:
                 link.lost_reply = lost_reply
-                lost_reply.links.append(link)
+                lost_reply.arm(link)
             for connection in list(link.connections):
                 connection.apply_cut()
 
     @staticmethod
     def _mend(link: Link) -> None:
-        link.cut = None
-        if link.lost_reply is not None:
-            link.lost_reply.links.remove(link)
-            link.lost_reply = None
+        link.mend()
         for connection in list(link.connections):
             if connection.spoilt:
                 connection.abort()

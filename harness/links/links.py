@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from rumpus.harness.simulated_faults import TriggerLinks
+from rumpus.harness.links.triggers import TriggerLinks
 
 Cut = Literal["black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply"]
 """How a link is broken.

@@ -34,7 +34,8 @@ _POLL_S = 0.05
 
 OFFERED: Final[Mapping[Capability, Availability]] = {
     **dict.fromkeys(
-        ("kill", "pause", "partition", "clock", "stall", "simulation"), Availability(True)
+        ("kill", "pause", "partition", "clock", "stall", "triggers", "simulation"),
+        Availability(True),
     ),
     "upgrade": Availability(
         False,

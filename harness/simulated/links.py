@@ -7,23 +7,20 @@ of a kind; with real processes that happens only by luck.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
+from rumpus.harness.links.filtered_connection import ArmedRequest, Frames, FrameTrigger
 from rumpus.harness.links.links import Cut, Refusal, WatchLeft, WatchSeen, WirePassed
 from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
-from rumpus.harness.links.wire_tap import WireLog
-from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
-from rumpus.harness.simulated.link_connection import (
-    ArmedTrigger,
-    Frames,
-    FrameTrigger,
-    Link,
-    LinkConnection,
-)
-from rumpus.harness.simulated.workers import client_host
-from rumpus.harness.simulated_faults import (
+from rumpus.harness.links.triggers import (
     FrameSeen,
     RequestTrigger,
     TriggerLinks,
+    refuse_below_one,
+    refuse_wrong,
 )
+from rumpus.harness.links.wire_tap import WireLog
+from rumpus.harness.links.zookeeper_frames import requests_by_name
+from rumpus.harness.simulated.link_connection import Link, LinkConnection
+from rumpus.harness.simulated.workers import client_host
 from rumpus.recipes.servers import Servers
 from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
@@ -65,7 +62,7 @@ class _Gate:
     def to_client(self, passage: Passage, chunk: bytes) -> bytes:
         """What passes to the client of the bytes that a server has sent."""
         connection = self._connections.get(passage)
-        return b"" if connection is None else connection.to_client(chunk)
+        return b"" if connection is None else connection.reaches_client(chunk)
 
     def kept(self, passage: Passage, *, to_server: bool) -> int:
         """The bytes of one direction that are kept here."""
@@ -151,7 +148,7 @@ class SimLinks:
         self._note("cut", client, how, links)
         if how != "lost-reply":
             self._afflicted.add(client)
-        armed = ArmedTrigger(_LOST_REPLY) if how == "lost-reply" else None
+        armed = ArmedRequest(_LOST_REPLY) if how == "lost-reply" else None
         for link in links:
             if link.cut == how:
                 continue
@@ -159,8 +156,7 @@ class SimLinks:
             link.cut = how
             if armed is not None:
                 link.lost_reply = armed
-                link.armed_triggers.append(armed)
-                armed.links.append(link)
+                armed.arm(link)
             for connection in list(link.connections.values()):
                 connection.apply_cut()
 
@@ -170,7 +166,7 @@ class SimLinks:
         trigger: RequestTrigger,
         nodes: Iterable[str] | None = None,
         session: int | None = None,
-    ) -> ArmedTrigger:
+    ) -> ArmedRequest:
         """Arm a trigger for a client, on its links to some servers (all by default).
 
         Args:
@@ -185,19 +181,13 @@ class SimLinks:
         Raises:
             ValueError: no such kind of request, or a number below 1.
         """
-        if trigger.request not in REQUESTS:
-            raise ValueError(
-                f"no request is called {trigger.request!r}; there are {', '.join(REQUESTS)}"
-            )
-        if trigger.number < 1:
-            raise ValueError(f"requests are counted from 1, not {trigger.number}")
+        refuse_wrong(trigger)
         links = self._chosen(client, nodes)
         # "aim" is part of the trace: another word would change the digests of runs.
         self._note("aim", client, f"{trigger.action} {trigger.request} {trigger.number}", links)
-        armed = ArmedTrigger(trigger, session)
+        armed = ArmedRequest(trigger, session)
         for link in links:
-            link.armed_triggers.append(armed)
-            armed.links.append(link)
+            armed.arm(link)
         return armed
 
     def arm_frame(
@@ -211,13 +201,10 @@ class SimLinks:
     ) -> FrameTrigger:
         """Arm a trigger for a client's n-th frame from now on; healing withdraws it, too."""
         links = self._chosen(client)
-        if number < 1:
-            raise ValueError(f"frames are counted from 1, not {number}")
+        refuse_below_one("frames", number)
         self._note("arm", client, f"frame {number}", links)
         frames = self._frames[client]
-        trigger = FrameTrigger(number, then, passes=passes, resets=resets, frames=frames)
-        frames.triggers.append(trigger)
-        return trigger
+        return FrameTrigger(number, then, passes=passes, resets=resets, frames=frames)
 
     def frames(self) -> list[FrameSeen]:
         """The frames that have come since this was first called."""
@@ -364,10 +351,6 @@ class SimLinks:
 
     @staticmethod
     def _mend(link: Link) -> None:
-        link.cut = None
-        if link.lost_reply is not None:
-            armed, link.lost_reply = link.lost_reply, None
-            armed.links.remove(link)
-            link.armed_triggers.remove(armed)
+        link.mend()
         for connection in list(link.connections.values()):
             connection.mend()

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rumpus.harness.simulated_faults import SWITCH, DiskTrouble, FrameSeen
+from rumpus.harness.links.triggers import SWITCH, FrameSeen
+from rumpus.harness.simulated_faults import DiskTrouble
 from rumpus.simulation.kernel.clock import BOOT, Clock
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND

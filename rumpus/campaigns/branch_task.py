@@ -13,7 +13,7 @@ from rumpus.campaigns.tasks import Attempt, attempt_of_error, call_apart
 from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
 from rumpus.checker.history import History
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.simulated_faults import FrameSeen
+from rumpus.harness.links.triggers import FrameSeen
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.runs.branched_run import branched_run
 from rumpus.runs.forks import Branch

@@ -22,7 +22,7 @@ from rumpus.campaigns.branch_task import (
     perform_branches,
     submit_branches,
 )
-from rumpus.harness.simulated_faults import SWITCH, FrameSeen
+from rumpus.harness.links.triggers import SWITCH, FrameSeen
 from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.nemesis.client_switch import CORNER_MODES, SWITCHES
 from rumpus.nemesis.entry import Entry

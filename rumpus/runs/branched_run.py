@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from rumpus.harness.links.triggers import FrameSeen
 from rumpus.harness.scratch import scratch, vanished
-from rumpus.harness.simulated_faults import FrameSeen
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.runs.forks import Branch, Forks

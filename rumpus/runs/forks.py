@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
 from rumpus.exit_codes import DEFECT
 from rumpus.harness.driver import LONGEST_WAIT_NS
+from rumpus.harness.links.triggers import FrameSeen, TriggerLinks
 from rumpus.harness.simulated.run import ORIGIN
-from rumpus.harness.simulated_faults import ClientMachines, FrameSeen, TriggerLinks
 from rumpus.nemesis.plan import FaultPlan, dump_plan
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from rumpus.harness.simulated_faults import ClientMachines
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from rumpus.harness.ensemble import EnvironmentRefusal, NodeState
+from rumpus.harness.links.filtered_connection import ArmedRequest
+from rumpus.harness.links.triggers import RequestTrigger
 from rumpus.harness.simulated.ensemble import SimEnsemble
-from rumpus.harness.simulated.link_connection import ArmedTrigger
 from rumpus.harness.simulated.links import SimLinks
-from rumpus.harness.simulated_faults import RequestTrigger
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.real_sockets import LOOPBACK, RealSockets, World, serve_in_thread
@@ -235,7 +235,7 @@ class SimulatedServers:
 class SimDroppedReply:
     """See ``rumpus.testing.servers.DroppedReply``."""
 
-    def __init__(self, sockets: RealSockets, armed: ArmedTrigger) -> None:
+    def __init__(self, sockets: RealSockets, armed: ArmedRequest) -> None:
         self._sockets = sockets
         self._armed = armed
 

@@ -1,4 +1,6 @@
-"""Client partitions on real links between real clients and servers."""
+"""Faults of clients' links on real links between real clients and servers."""
+
+import time
 
 import pytest
 from kazoo.client import KazooClient
@@ -37,23 +39,24 @@ def zookeeper(links):
 
 
 @pytest.fixture
-def cut(ensemble, links, make_world):
-    """A nemesis that cuts client 0 in some way."""
+def breaking(ensemble, links, make_world):
+    """A nemesis that breaks something of client 0."""
     world = make_world(clients=1)
 
-    def nemesis(how):
+    def nemesis(kind, **options):
         entry = Entry(
-            id=1,
-            at=0,
-            kind="client-partition",
-            targets=Targets(names=(0,)),
-            duration=0.1,
-            options={"how": how},
+            id=1, at=0, kind=kind, targets=Targets(names=(0,)), duration=0.1, options=options
         )
         plan = FaultPlan(version=VERSION, entries=(entry,))
         return Nemesis(plan, ensemble, links, world.clients, world.lock, seed=0)
 
     return nemesis
+
+
+@pytest.fixture
+def cut(breaking):
+    """A nemesis that cuts client 0 in some way."""
+    return lambda how: breaking("client-partition", how=how)
 
 
 @pytest.mark.parametrize("how", CUTS)
@@ -90,3 +93,50 @@ def test_without_a_create_no_reply_is_lost_and_that_is_told(zookeeper, cut):
     assert not stopped["verified"]
     assert "no reply was lost" in stopped["detail"]
     assert zookeeper.connected
+
+
+@pytest.mark.parametrize(
+    ("how", "answered", "there"),
+    [
+        ("drop-reply", False, True),
+        ("cut-before", False, False),
+        ("cut-after", False, True),
+        ("hold-reply", True, True),
+    ],
+)
+def test_one_request_fails_at_its_moment(zookeeper, breaking, eventually, how, answered, there):
+    nemesis = breaking("client-request", how=how, request="create", number=2, hold=300)
+    assert nemesis.invoke("start", {"id": 1})["verified"]
+    zookeeper.create(f"/first-{how}", ephemeral=True)
+    began = time.monotonic()
+    if answered:
+        zookeeper.create(f"/{how}", ephemeral=True)
+        assert time.monotonic() - began >= 0.3
+    else:
+        with pytest.raises(ConnectionLoss):
+            zookeeper.create(f"/{how}", ephemeral=True)
+    eventually(lambda: zookeeper.connected, within=10)
+    assert bool(zookeeper.exists(f"/{how}")) == there
+    stopped = nemesis.invoke("stop", {"id": 1})
+    assert stopped["verified"], stopped["detail"]
+    assert stopped["struck"] == ["c0"]
+
+
+@pytest.mark.parametrize(
+    ("how", "number", "there"),
+    [("lose", 1, False), ("lose", 2, True), ("reset", 1, True), ("silence", 1, True)],
+)
+def test_a_fault_begins_at_a_frame(zookeeper, links, breaking, eventually, how, number, there):
+    """The first frame is the request, and the second one its reply."""
+    path = f"/{how}-{number}"
+    nemesis = breaking("client-frame", how=how, number=number)
+    assert nemesis.invoke("start", {"id": 1})["verified"]
+    with pytest.raises(ConnectionLoss):
+        zookeeper.create(path, ephemeral=True)
+    if how == "silence":
+        assert set(links.in_force(0).values()) == {"black-hole"}
+    stopped = nemesis.invoke("stop", {"id": 1})
+    assert stopped["verified"], stopped["detail"]
+    assert stopped["struck"] == ["c0"]
+    eventually(lambda: zookeeper.connected, within=10)
+    assert bool(zookeeper.exists(path)) == there

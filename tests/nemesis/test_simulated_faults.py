@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from rumpus.harness.simulated_faults import RequestAction
+from rumpus.harness.links.triggers import RequestAction
 from rumpus.nemesis.client_request import ACTIONS
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.plan import VERSION, FaultPlan, validate

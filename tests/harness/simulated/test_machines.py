@@ -2,8 +2,8 @@
 
 import pytest
 
+from rumpus.harness.links.triggers import SWITCH
 from rumpus.harness.simulated.machines import SimClientMachines
-from rumpus.harness.simulated_faults import SWITCH
 from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
 
 

@@ -6,7 +6,7 @@ from rumpus.campaigns import corners as of_runs
 from rumpus.campaigns.case import case_of
 from rumpus.campaigns.corners import Corners, CornersTask, perform_corners, small_settings
 from rumpus.campaigns.replaying import replay
-from rumpus.harness.simulated_faults import SWITCH
+from rumpus.harness.links.triggers import SWITCH
 from rumpus.nemesis.client_frame import FRAME_MODES
 from rumpus.runs.run_settings import RunSettings
 from tests.sampling import one_in, sampled
