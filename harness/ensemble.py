@@ -55,6 +55,23 @@ class Availability:
     why: str = ""
 
 
+Losses = Mapping[str, Mapping[str, float]]
+"""Node -> the node from which it loses packets -> their share, above 0 and below 1."""
+
+
+class Packets(Protocol):
+    """Packets between servers, which can be lost at random."""
+
+    def lose(self, losses: Losses) -> None:
+        """Lose packets from now on, in place of earlier losses; ``{}``: none."""
+
+    def losses(self) -> dict[str, dict[str, float]]:
+        """What is lost now, as the network says it; only nodes that lose any."""
+
+    def lost(self) -> int:
+        """How many packets have been lost since ``lose`` was last called."""
+
+
 class WallClocks(Protocol):
     """Wall clocks of servers that can be set; the monotonic clocks stay right."""
 
@@ -99,6 +116,8 @@ class Ensemble(Protocol):
     """The servers' machines, where faults can be injected into them; None if they are real."""
     clocks: WallClocks | None
     """The servers' wall clocks, where they can be set; else None."""
+    packets: Packets | None
+    """The packets between servers, where they can be lost; None if they cannot."""
     containers: Containers | None
     """The servers' containers; None if they are simulated."""
     upgrades: Upgrades | None

@@ -17,6 +17,7 @@ from rumpus.harness.ensemble import (
     EnvironmentRefusal,
     Grudge,
     NodeState,
+    Packets,
     WallClocks,
 )
 from rumpus.harness.simulated_faults import Machines
@@ -39,6 +40,7 @@ class ServiceEnsemble:
     clocks: WallClocks | None = None
     containers: Containers | None = None
     upgrades: Upgrades | None = None
+    packets: Packets | None = None
 
     def __init__(self, services: Mapping[str, Address]) -> None:
         self._services = {f"n{number}": each for number, each in enumerate(services.items(), 1)}

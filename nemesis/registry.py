@@ -22,6 +22,7 @@ from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.follower_lag import FollowerLag
+from rumpus.nemesis.packet_loss import PacketLoss
 from rumpus.nemesis.partition import Partition
 from rumpus.nemesis.processes import ClientKill, ClientPause, Kill, Pause, PowerOff
 from rumpus.nemesis.reseed import Reseed
@@ -37,6 +38,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClientKill,
         ClientPartition,
         FollowerLag,
+        PacketLoss,
         PowerOff,
         FileSlow,
         FileFull,

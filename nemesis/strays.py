@@ -26,6 +26,8 @@ def strays(context: FaultContext) -> list[Stray]:
     found: list[Stray] = []
     if normal(ensemble.grudge()):
         found.append(Stray("network", "servers were partitioned", ensemble.heal))
+    if ensemble.packets is not None and ensemble.packets.losses():
+        found.append(Stray("network", "servers lost packets", partial(ensemble.packets.lose, {})))
     for node in ensemble.nodes:
         state = ensemble.state(node)
         if state != "running":

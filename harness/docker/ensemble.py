@@ -14,6 +14,7 @@ from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.image import NODE, ensure_image, ensure_node_image, image_tag
 from rumpus.harness.docker.leftovers import is_left, labels, remove_run
+from rumpus.harness.docker.lossy_network import LossyNetwork
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.server_kind import Answer
@@ -25,6 +26,7 @@ from rumpus.harness.ensemble import (
     EnvironmentRefusal,
     Grudge,
     NodeState,
+    Packets,
     WallClocks,
 )
 from rumpus.harness.simulated_faults import Machines
@@ -96,6 +98,7 @@ class DockerEnsemble:
         self.upgrades = self if system == NODE else None
         self._report = report
         self.containers: Containers | None = self
+        self.packets: Packets | None = LossyNetwork(lambda: self._nodes, self._everywhere)
         self.clocks: WallClocks | None = self if self._kind.clock_command else None
         self._client: DockerClient | None = None
         self._made = False

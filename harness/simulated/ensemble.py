@@ -14,6 +14,7 @@ from rumpus.harness.ensemble import (
     EnvironmentRefusal,
     Grudge,
     NodeState,
+    Packets,
     WallClocks,
 )
 from rumpus.harness.simulated.machines import SimMachines
@@ -34,7 +35,7 @@ _POLL_S = 0.05
 
 OFFERED: Final[Mapping[Capability, Availability]] = {
     **dict.fromkeys(
-        ("kill", "pause", "partition", "clock", "stall", "triggers", "simulation"),
+        ("kill", "pause", "partition", "loss", "clock", "stall", "triggers", "simulation"),
         Availability(True),
     ),
     "upgrade": Availability(
@@ -73,6 +74,7 @@ class SimEnsemble:
         self.clocks: WallClocks | None = machines
         self.containers: Containers | None = None
         self.upgrades: Upgrades | None = None
+        self.packets: Packets | None = machines
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network
         self._sleep = sleep

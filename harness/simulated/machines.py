@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rumpus.harness.ensemble import Losses
 from rumpus.harness.links.triggers import SWITCH, FrameSeen
 from rumpus.harness.simulated_faults import DiskTrouble
 from rumpus.simulation.kernel.clock import BOOT, Clock
@@ -31,6 +32,8 @@ class SimMachines:
         self._cluster = cluster
         self._network = network
         self._troubles: dict[str, DiskTrouble] = {}
+        self._dropped = 0
+        """How many packets between servers had been lost when ``lose`` was last called."""
 
     def power_off(self, node: str) -> None:
         """Cut the power of a server's machine."""
@@ -91,6 +94,33 @@ class SimMachines:
         """The longest delay of packets to a server from another, in seconds."""
         delays = (self._network.path(source, node).delay for source in self._others(node))
         return max(delays, default=0) / SECOND
+
+    def lose(self, losses: Losses) -> None:
+        """Lose packets between servers at random."""
+        for node in self._cluster.nodes:
+            for source in self._others(node):
+                share = losses.get(node, {}).get(source, 0.0)
+                if self._network.path(source, node).loss != share:
+                    self._network.lose(source, node, share)
+        self._dropped = self._all_dropped()
+
+    def losses(self) -> dict[str, dict[str, float]]:
+        """What is lost now."""
+        found: dict[str, dict[str, float]] = {}
+        for node in self._cluster.nodes:
+            for source in self._others(node):
+                if share := self._network.path(source, node).loss:
+                    found.setdefault(node, {})[source] = share
+        return found
+
+    def lost(self) -> int:
+        """How many packets have been lost since then."""
+        return self._all_dropped() - self._dropped
+
+    def _all_dropped(self) -> int:
+        """How many packets between servers have ever been lost."""
+        nodes = self._cluster.nodes
+        return sum(self._network.dropped(o, node) for node in nodes for o in self._others(node))
 
     def reseed(self, number: int) -> None:
         """Draw all random choices anew from now on."""

@@ -93,6 +93,7 @@ class Servers(Processes):
         self._grudge = {}
         self._leads = self.nodes[-1]
         self.machines = Machines(self)
+        self.packets = Packets()
 
     def client_address(self, node):
         return node, 2181
@@ -190,6 +191,25 @@ class Machines(Clocks):
     def mend_disk(self, node):
         if self.takes("mend_disk", node):
             self._troubles.pop(node, None)
+
+
+class Packets(Faulty):
+    """Ten packets are lost a moment, whatever the share."""
+
+    def __init__(self):
+        super().__init__()
+        self._losses = {}
+        self.quiet = False
+
+    def lose(self, losses):
+        if self.takes("lose"):
+            self._losses = {node: dict(shares) for node, shares in losses.items()}
+
+    def losses(self):
+        return self._losses
+
+    def lost(self):
+        return 0 if self.quiet or not self._losses else 10
 
 
 class ClientMachines(Clocks):
@@ -379,6 +399,7 @@ class World:
         return (
             all(self.servers.serves(node) for node in self.servers.nodes)
             and not self.servers.grudge()
+            and not self.servers.packets.losses()
             and all(self.clients.state(client) == "running" for client in everyone)
             and not any(self.links.in_force(client) for client in everyone)
         )

@@ -314,7 +314,8 @@ def _parts() -> list[Any]:
         "taken": [0],
         "made": msgspec.to_builtins([Found(case=case, failure=failure, operations=9)]),
     }
-    empty = {**part, "index": 1, "failures": [], "taken": [], "made": []}
+    nothing = {"outcomes": {"valid": 5}, "failures": [], "taken": [], "made": []}
+    empty = {**part, "index": 1, **nothing}
     return [[{"runs": 5, "part": part}, {"runs": 5, "part": empty}]]
 
 

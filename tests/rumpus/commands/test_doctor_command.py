@@ -41,7 +41,7 @@ def test_it_tells_what_the_host_allows_between_servers_and_what_it_lacks(rumpus,
     lines = rumpus("doctor", "--runs", tmp_path).out.splitlines()
     (delay,) = [line for line in lines if " delay " in line]
     assert delay.startswith("✔") or "needs a kernel with the netem queueing discipline" in delay
-    assert any(" loss " in line for line in lines)
+    assert any(line.startswith("✔ packet-loss ") for line in lines)
 
 
 @pytest.mark.docker
