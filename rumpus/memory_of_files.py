@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -37,15 +38,16 @@ def _size(path: Path) -> int:
     try:
         if not path.is_dir():
             return _bytes(path.stat())
-        sizes = (_bytes(file.lstat()) for file in _files(path))
-        return sum(size for size, _ in zip(sizes, range(_MOST_FILES), strict=False))
+        # A file may have many names, which cost who made it nothing.
+        found = {(each.st_dev, each.st_ino): each for each in islice(_statuses(path), _MOST_FILES)}
+        return sum(map(_bytes, found.values()))
     except (OSError, ValueError):
         return 0  # the command says what is wrong with it
 
 
-def _files(directory: Path) -> Iterator[Path]:
+def _statuses(directory: Path) -> Iterator[os.stat_result]:
     for place, _, names in os.walk(directory):
-        yield from (Path(place, name) for name in names)
+        yield from (Path(place, name).lstat() for name in names)
 
 
 def _bytes(status: os.stat_result) -> int:

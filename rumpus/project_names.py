@@ -256,7 +256,7 @@ def found_module(module: str, places: Sequence[str]) -> tuple[ModuleSpec | None,
     """
     try:
         installed = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
+    except (ImportError, ValueError):  # no module's name: `references.referred` imports none
         return None, None
     if installed is not None:
         return installed, None

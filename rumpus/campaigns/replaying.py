@@ -9,6 +9,7 @@ import msgspec
 
 from rumpus.campaigns.case import Case, decode_case, load_case
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
+from rumpus.checker.untrusted_file import in_utf8
 from rumpus.exit_codes import campaign_exit_code
 from rumpus.results.escapes import escaped, in_python, in_python_name
 from rumpus.results.reports.measure_text import version_line
@@ -161,9 +162,12 @@ ENDING = ".case.json"
 
 
 def case_name(path: Path, directory: Path | None = None) -> str:
-    """The name of a case by its file; by its path in a directory if one is given."""
-    within = path.name if directory is None else path.relative_to(directory).as_posix()
-    return within.removesuffix(ENDING)
+    """The name of a case by its file; by its path in a directory if one is given.
+
+    Bytes that are not UTF-8 are escaped: the name goes into documents and reports.
+    """
+    within = Path(path.name) if directory is None else path.relative_to(directory)
+    return in_utf8(within).removesuffix(ENDING)
 
 
 def as_test(cases: Mapping[str, Case]) -> str:

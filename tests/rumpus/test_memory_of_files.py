@@ -43,6 +43,15 @@ def test_a_hole_in_a_file_is_no_size(tmp_path):
     assert memory_of_files(given(tmp_path / "sparse")) == USUAL
 
 
+def test_a_file_of_many_names_counts_once(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "log").write_bytes(b"x" * 20_000)
+    for number in range(100):
+        (run / f"log{number}").hardlink_to(run / "log")
+    assert memory_of_files(given(run)) == USUAL + 20_000 * FOR_EACH
+
+
 def test_a_limit_holds_while_its_block_runs():
     before = allowed()
     with at_most(300 * MB):

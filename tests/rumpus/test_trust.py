@@ -131,6 +131,19 @@ def test_whatever_a_case_names_is_code(here, capsys, settings, told):
     assert not ran(here)
 
 
+@pytest.mark.parametrize("option", ["recipe", "workload", "fault"])
+@pytest.mark.parametrize("module", [".evil_lock", "..evil_lock", "evil_lock.", "__main__", ".this"])
+def test_what_is_no_name_of_a_module_is_not_imported(here, capsys, module, option):
+    """Python imports `.this`, too, where whoever looks for a module of that name finds none."""
+    name = f"{module}:Lock"
+    settings = {"recipe": "fair", option: [name] if option == "fault" else name}
+    assert main(["replay", str(case(here, **settings))]) == 2
+    told = capsys.readouterr()
+    assert "is no module's name" in told.out + told.err or "--trust" in told.err
+    assert not ran(here)
+    assert "this" not in sys.modules
+
+
 def test_a_test_is_printed_of_whatever_case(here, capsys):
     assert main(["replay", str(case(here)), "--as-test"]) == 0
     assert "rumpus.replay(CASE)" in capsys.readouterr().out

@@ -31,6 +31,9 @@ def referred(reference: str) -> Any:
         path = Path(module_name).with_suffix("")
         module = ".".join(part for part in path.parts if part not in ("/", ".", ".."))
         raise NotFound(f"{module_name!r} is a file; name its module: {module}:{attributes}")
+    # Python imports `.this` as well, which is no name: who looks for it first finds nothing there.
+    if not all(map(str.isidentifier, module_name.split("."))) or module_name == "__main__":
+        raise NotFound(f"{module_name!r} is no module's name: write it like package.module:Name")
     found = _module(module_name)
     for attribute in attributes.split("."):
         try:

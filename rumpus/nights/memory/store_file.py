@@ -41,6 +41,8 @@ _OF_PROGRAM: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
 LONGEST_S: Final = 300.0
 """Seconds that a query, or a transaction, may take. A store of a year is read in one second."""
 
+_OF_SEVERAL: Final = bytes.fromhex("d9d505f920a163d7")
+"""The mark at the end of a journal that names its super-journal."""
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 """How the names of SQLite's own files go on, after that of the file."""
 
@@ -130,6 +132,7 @@ class StoreFile:
             UnreadableRun: it is no store, or is damaged.
         """
         _refuse_pipes(path)
+        _refuse_foreign_journal(path)
         if write:
             with _locked(path), cls._connected(path, f"{_uri(path)}?mode=rwc") as file:
                 file._bring_up_to_date()  # noqa: SLF001 - its own
@@ -307,6 +310,29 @@ def _refuse_pipes(path: Path) -> None:
                     f"cannot use the store of nights (it is {what})",
                     "choose another --store FILE",
                 )
+
+
+def _refuse_foreign_journal(path: Path) -> None:
+    """Refuse a journal that names another file: SQLite would play it back, and remove that file.
+
+    A journal ends with the name of its super-journal, and this mark, if several databases were
+    changed at once (https://www.sqlite.org/fileformat.html, 3. The Rollback Journal), which ours
+    never are.
+
+    Raises:
+        UnreadableRun: it does.
+    """
+    journal = path.with_name(f"{path.name}-journal")
+    with contextlib.suppress(OSError), journal.open("rb") as file:
+        file.seek(-len(_OF_SEVERAL), os.SEEK_END)
+        if file.read() != _OF_SEVERAL:
+            return
+        raise UnreadableRun(
+            journal,
+            "cannot use the store of nights (its journal is of several databases, and names a file "
+            "that SQLite would remove)",
+            "remove the journal, if you trust who made the store",
+        )
 
 
 def _uri(path: Path) -> str:

@@ -1,4 +1,6 @@
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,13 @@ def test_all_cases_of_a_directory_are_replayed(place, capsys):
     assert rows["good/holds"]["reproduced"] is False
     assert rows["wrong/wrong"]["reproduced"] == "unknown"
     assert "unknown recipe 'none'" in rows["wrong/wrong"]["error"]
+
+
+def test_a_name_that_is_not_utf_8_is_escaped(tmp_path, capsys):
+    wrong = json.loads(DEADLOCK) | {"settings": {"workload": "lock", "recipe": "none"}}
+    Path(os.fsdecode(bytes(tmp_path / "x") + b"\xff.case.json")).write_text(json.dumps(wrong))
+    _, told = replayed(capsys, tmp_path)
+    assert [row["case"] for row in told["cases"]] == ["x\\xff"]
 
 
 def test_cases_of_one_name_in_two_folders_are_two_cases(tmp_path, capsys):

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tracemalloc
@@ -323,6 +324,26 @@ for path in sys.argv[1:]:
         except UnreadableRun as error:
             print(error)
 """
+
+
+def test_a_journal_that_names_another_file_is_refused_and_that_file_stays(tmp_path):
+    """SQLite plays a hot journal back, and then removes the super-journal that it names."""
+    victim = tmp_path / "victim"
+    victim.touch()
+    path = tmp_path / "nights.sqlite"
+    with Store.opened(path, write=True) as store:
+        store.begin_night(night(1))
+    name, mark = bytes(victim), bytes.fromhex("d9d505f920a163d7")
+    head = (mark + struct.pack(">IIIII", 0, 1, path.stat().st_size // 4096, 512, 4096)).ljust(512)
+    tail = struct.pack(">I", 1) + name + struct.pack(">II", len(name), sum(name)) + mark
+    path.with_name("nights.sqlite-journal").write_bytes(head + tail)
+    for write in (True, False):
+        with (
+            pytest.raises(UnreadableRun, match="its journal is of several databases"),
+            Store.opened(path, write=write),
+        ):
+            pass
+    assert victim.exists()
 
 
 def test_a_pipe_is_refused_before_anybody_waits_for_it(tmp_path):
