@@ -126,8 +126,8 @@ SEQUENTIAL_CONSISTENCY = ModelEntry(
 
 SESSION_GUARANTEES = ModelEntry(
     name="session-guarantees",
-    summary="`sequential-consistency`; a read after a sync is fresh; a watch fires once, in order, "
-    "after a change and before its session sees it",
+    summary="`sequential-consistency`; a read after a sync is fresh; a watch fires once, in order "
+    "(where events have zxids), after a change and before its session sees it",
     runs="`watch`, where the servers' logs are not at hand",
     functions=_FUNCTIONS,
     algorithms=(_ORDER,),

@@ -4,12 +4,13 @@
 
 - the event arrives after the read that sets the watch, and before the return of any operation
   that shows that the session has seen the znode's next write (a read, an own write, a sync);
-- the zxids of events, where they are recorded, increase;
+- the zxids of events, where they are recorded, increase; events without them have no order: after a
+  reconnection a server sends what the client has missed by its list of watches, not by zxid;
 - an event uses up all watches of its znode that are set: each event needs a watch of its own,
   whose read was called before the event arrived and returned after the event before it;
 - the znode had changed since that read, and unseen by the session: a write of it, later in the
   order of zxids than all that had been seen, was called before the event arrived, and the event's
-  zxid, where it is recorded, is higher as well.
+  zxid, where it is recorded, is that of the first such write.
 
 Events are recorded when they arrive on the network. In a client library a reply may overtake
 them on their way through the queue of callbacks, and that would violate no guarantee of
@@ -19,7 +20,8 @@ session has none.
 Uncertain cases are not refused. An event during the read that set a watch counts for that watch
 and for an earlier one, and events and watches of unknown outcome may have happened. A write of
 unknown outcome may be the change that any event announces. If no operations of a session overlap,
-and all writes' outcomes are known, the decision is exact.
+and all writes' outcomes are known, the decision is exact, but for the order of events without
+zxids.
 
 **Algorithm.** One pass over calls and returns in order of time. Watches wait in a heap, ordered by
 the zxid of their znode's next write, so that an operation finds the watches whose data it has
@@ -106,6 +108,9 @@ class _Changes:
             return False
         if self._unknown.get(key, NEVER) <= arrived:
             return True
+        first = self._next_writes.after(key, read)
+        if zxid is not None and self._knows(watch) and (first is None or zxid != first.zxid):
+            return False
         later = self._next_writes.after(key, seen)
         # It may have been created before the history, which this session had not seen.
         early = later is None or zxid is None or zxid < later.zxid
@@ -115,6 +120,13 @@ class _Changes:
             return False
         # What a read alone shows was written before the history.
         return later.kind == "read" or self._operations.call[later.row] <= arrived
+
+    def _knows(self, watch: int) -> bool:
+        """Whether the change that uses up a watch is one of those that are known."""
+        key = self._operations.key[watch]
+        if watch not in self._read or key in self._unknown:
+            return False
+        return self._read[watch] != NOTHING or key in self._created
 
 
 def _too_late(
@@ -240,7 +252,15 @@ def _too_many(
             fired = next(possible, None)
             if fired is None:
                 so_far = [each for each, _ in own if call[each] <= call[row]]
-                return _without_cause(operations, row, so_far, watches, views if fitting else None)
+                other = any(changes.possible(each[1], row, None) for each in fitting)
+                return _without_cause(
+                    operations,
+                    row,
+                    so_far,
+                    watches,
+                    views if fitting else None,
+                    zxid if other else None,
+                )
             fitting.remove(fired)
             before = row
     return None
@@ -252,8 +272,18 @@ def _without_cause(
     events: list[int],
     watches: list[int],
     views: list[View] | None,
+    zxid: int | None,
 ) -> Decision:
-    """The refusal of an event for which no watch was set, or of which no change had been called."""
+    """The refusal of an event without a cause.
+
+    Args:
+        operations: those of all sessions.
+        row: the event.
+        events: its session's events of the znode up to then.
+        watches: the session's.
+        views: what the session had seen; None: no watch had been set.
+        zxid: the event's, if only that is wrong.
+    """
     table, key = operations.table, operations.key[row]
     rows = events + [each for each in watches if operations.key[each] == key]
     why = "for which it had set no watch, or whose watch an earlier event had used up"
@@ -261,6 +291,8 @@ def _without_cause(
         rows += [each.row for each in operations.writes if each.key == key]
         rows += [view.row for view in views if operations.returned[view.row] < operations.call[row]]
         why = "but nobody had called a write of it by then that the session had not seen"
+    if zxid is not None:
+        why = f"of zxid {zxid}, but the next write of it had another"
     node = "" if key is None else f" on {key!r}"
     return refused(
         rows,

@@ -32,13 +32,13 @@ def tokens(table: OperationTable, rows: Ints, *fields: str) -> Ints:
     Args:
         table: the operations.
         rows: acknowledged grants. Their result is the token itself, or a field is; a result of
-            true or false is no token.
+            true or false is no token, a field of true or false is a mistake.
         fields: names of fields; the first that a row has counts.
 
     Raises:
         WrongOperations: a token is not an integer of 64 bits.
     """
-    found = _integers(table.result, rows, "token")
+    found = _integers(table.result, rows, "token", besides=(Truth,))
     for name in reversed(fields):
         if name in table.fields:
             column = _integers(table.fields[name], rows, name)
@@ -46,7 +46,7 @@ def tokens(table: OperationTable, rows: Ints, *fields: str) -> Ints:
     return found
 
 
-def _integers(values: Values, rows: Ints, what: str) -> Ints:
+def _integers(values: Values, rows: Ints, what: str, besides: tuple[type, ...] = ()) -> Ints:
     numbers = values.numbers[rows]
     if values.objects is None:
         return numbers
@@ -56,7 +56,7 @@ def _integers(values: Values, rows: Ints, what: str) -> Ints:
         value = values.objects[number]
         if type(value) is int and MISSING < value < NEVER:
             meaning[number] = value
-        elif type(value) is not Truth:
+        elif type(value) not in besides:
             raise WrongOperations(f"{what}s must be integers of 64 bits, and {value!r} is not")
     return meaning[np.where(present, numbers, -1)]
 

@@ -129,6 +129,9 @@ def _sessions(rows, contents, syncs, watches, changes):
             own = [place for key, place in order if key == row["key"]]
             if told <= 0 or told < min(own, default=inf):
                 return True
+        later = [place for key, place in order if key == row["key"] and place > (read or 0)]
+        if told > 0 and told != min(later, default=None):
+            return False
         return (told <= 0 or read is None or told > read) and any(
             key == row.get("key")
             and (read is None or place > read)

@@ -283,6 +283,19 @@ def test_an_event_comes_after_its_change():
     assert "process 9 had already got the event of it by 6.000 s" in told
 
 
+def test_an_event_has_the_zxid_of_its_change():
+    later = write(5.1, 5.2, "z", 12)
+    assert judge(*WATCHED[:3], event(5.3, zxid=9), later).valid is True
+    for zxid in (8, 12, 99):
+        told = why(*WATCHED[:3], event(5.3, zxid=zxid), later)[1]
+        assert told == (
+            f"watch events: the session of process 9 got an event at 5.300 s of zxid {zxid}, but "
+            "the next write of it had another"
+        )
+    unknown = op("write", 4, argument="u")
+    assert judge(*WATCHED[:3], unknown, event(5.3, zxid=8), later).valid is True
+
+
 def test_events_come_in_order():
     left = [op("watch", 0, 1, key=key, process=1, session="s") for key in ("/a", "/b")]
     first, second = event(2, key="/a", zxid=7), event(3, key="/b", zxid=5)
@@ -291,6 +304,7 @@ def test_events_come_in_order():
         "of zxid 5 at 3.000 s"
     )
     assert judge(*left, first, second | {"zxid": 8}).valid is True
+    assert judge(*left, first, event(3, key="/b")).valid is True, "no zxid, no order"
 
 
 @pytest.mark.parametrize(

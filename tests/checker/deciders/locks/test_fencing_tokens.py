@@ -207,7 +207,7 @@ def test_an_elections_epochs_and_odd_results_of_others_are_understood():
     assert judge(rows).witness.operations == [0, 3]
 
 
-@pytest.mark.parametrize("token", ["33", 1.5, 2**63])
+@pytest.mark.parametrize("token", ["33", 1.5, 2**63, True])
 def test_tokens_that_are_no_integers_are_refused(token):
     with pytest.raises(WrongOperations, match="tokens must be integers of 64 bits"):
         judge([acquire(1, 10, 11, token=token)])
