@@ -11,6 +11,7 @@ from rumpus.checker.nearest_name import meant
 from rumpus.checker.timeline.faults import OUTSIDE
 from rumpus.checker.timeline.timeline import Effect
 from rumpus.harness.ensemble import Availability, Capability, Ensemble, EnvironmentRefusal
+from rumpus.nemesis.client_delay import ClientDelay
 from rumpus.nemesis.client_frame import ClientFrame
 from rumpus.nemesis.client_partition import ClientPartition
 from rumpus.nemesis.client_request import ClientRequest
@@ -37,6 +38,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClientPause,
         ClientKill,
         ClientPartition,
+        ClientDelay,
         FollowerLag,
         PacketLoss,
         PowerOff,

@@ -42,6 +42,9 @@ def strays(context: FaultContext) -> list[Stray]:
             how = ", ".join(sorted(set(cut.values())))
             words = f"{name}'s links were cut ({how})"
             found.append(Stray(name, words, partial(links.heal, client)))
+        if links.delays(client):
+            words = f"{name}'s links were slow"
+            found.append(Stray(name, words, partial(links.delay, client, 0.0)))
         condition = clients.state(client)
         if condition != "running":
             put_right = clients.resume if condition == "paused" else clients.restart

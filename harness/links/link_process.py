@@ -287,6 +287,10 @@ class ProcessLinks:
             raise ValueError(f"A delay cannot be negative: {milliseconds} ms.")
         self._call(None, "delay", client, milliseconds, self._known(client, nodes))
 
+    def delays(self, client: int) -> dict[str, float]:
+        """By how many milliseconds a client's links are slow."""
+        return self._ask(dict[str, float], "delays", client)
+
     def heal(self, client: int | None = None) -> None:
         """Mend one client's links, or all."""
         if client is not None:

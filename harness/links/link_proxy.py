@@ -263,6 +263,11 @@ class LinkProxy:
         for link in self._chosen(client, nodes):
             self._set_delay(link, round(milliseconds * 1e6))
 
+    def delays(self, client: int) -> dict[str, float]:
+        """By how many milliseconds a client's links are slow."""
+        links = self._links[client].values()
+        return {link.node: link.delay / 1e6 for link in links if link.delay}
+
     def heal(self, client: int | None) -> None:
         """Mend one client's links, or all."""
         for number in range(len(self._links)) if client is None else [client]:

@@ -122,6 +122,9 @@ class Links(Protocol):
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
         """Hold back every byte, each way, for this long. Order is kept; 0 ends it."""
 
+    def delays(self, client: int) -> dict[str, float]:
+        """By how many milliseconds a client's links are slow, node -> ms; only slow ones."""
+
     def heal(self, client: int | None = None) -> None:
         """Mend one client's links, or all: no cut, no delay.
 

@@ -113,6 +113,7 @@ class SimLinks:
         self._blacklist: set[int] = set()
         self._links: list[dict[str, Link]] = []
         self._frames = [Frames() for _ in range(clients)]
+        self._delays: list[dict[str, float]] = [{} for _ in range(clients)]
         self._log: list[FrameSeen] | None = None
         for tally, frames in zip(self._tallies, self._frames, strict=True):
             links = {n: Link(n, tally, self._watch_events, frames, simulator) for n in servers}
@@ -248,10 +249,16 @@ class SimLinks:
             raise ValueError(f"A delay cannot be negative: {milliseconds} ms.")
         host, extra = self._host(client), round(milliseconds * MILLISECOND)
         for link in self._chosen(client, nodes):
+            self._delays[client][link.node] = milliseconds
             server, _ = self._servers[link.node]
             for source, target in ((host, server), (server, host)):
                 if self._network.path(source, target).delay != extra:
                     self._network.delay(source, target, extra)
+
+    def delays(self, client: int) -> dict[str, float]:
+        """By how many milliseconds a client's links are slow."""
+        self._chosen(client, ())
+        return {node: late for node, late in self._delays[client].items() if late}
 
     def heal(self, client: int | None = None) -> None:
         """Mend one client's links, or all."""

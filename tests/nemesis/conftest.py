@@ -268,6 +268,7 @@ class Links(Faulty):
         self._servers = servers
         self._clients = clients
         self._cuts = [{} for _ in range(clients.count)]
+        self._delays = [{} for _ in range(clients.count)]
         self.trigger_links = self
         self.armed = {}
         self._swallowed = [0] * clients.count
@@ -283,6 +284,14 @@ class Links(Faulty):
 
     def in_force(self, client):
         return dict(self._cuts[client])
+
+    def delay(self, client, milliseconds, nodes=None):
+        if self.takes("delay", client, milliseconds):
+            late = dict.fromkeys(nodes or self._servers.nodes, milliseconds)
+            self._delays[client] = late if milliseconds else {}
+
+    def delays(self, client):
+        return dict(self._delays[client])
 
     def swallowed(self, client):
         return self._swallowed[client]
@@ -402,6 +411,7 @@ class World:
             and not self.servers.packets.losses()
             and all(self.clients.state(client) == "running" for client in everyone)
             and not any(self.links.in_force(client) for client in everyone)
+            and not any(self.links.delays(client) for client in everyone)
         )
 
 

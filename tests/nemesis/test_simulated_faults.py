@@ -1,4 +1,4 @@
-"""Faults that only simulated machines suffer, on the world in memory."""
+"""Faults of machines, disks, clocks, threads and links, on the world in memory."""
 
 from typing import get_args
 
@@ -11,7 +11,7 @@ from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.targets import Targets
 
 SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew", "follower-lag")
-CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request")
+CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request", "client-delay")
 
 
 def plan_of(kind, targets, **options):
@@ -75,6 +75,21 @@ def test_what_cannot_be_mended_is_not_healed(make_world, kind, part, call, words
     _, _, stopped = told(world, kind)
     assert not stopped["verified"]
     assert words in stopped["detail"]
+
+
+def test_a_slow_link_is_read_back_and_what_stays_slow_is_told(make_world):
+    world = make_world()
+    nemesis = world.nemesis(plan_of("client-delay", targets_of("client-delay"), milliseconds=80))
+    start, stop = nemesis.schedule()
+    started = nemesis.invoke(start.f, start.value)
+    assert (started["verified"], started["detail"]) == (True, "by name; 80 ms each way")
+    assert world.links.delays(2) == dict.fromkeys(world.servers.nodes, 80)
+    world.links.ignored.add("delay")
+    stopped = nemesis.invoke(stop.f, stop.value)
+    assert not stopped["verified"]
+    assert "links still slow: c2" in stopped["detail"]
+    _, started, _ = told(world, "client-delay")
+    assert not started["verified"]
 
 
 @pytest.mark.parametrize(

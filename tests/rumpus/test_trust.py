@@ -131,7 +131,7 @@ def test_whatever_a_case_names_is_code(here, capsys, settings, told):
     assert not ran(here)
 
 
-@pytest.mark.parametrize("option", ["recipe", "workload", "fault"])
+@sampled("option", ["recipe", "workload", "fault"], of=3)
 @pytest.mark.parametrize("module", [".evil_lock", "..evil_lock", "evil_lock.", "__main__", ".this"])
 def test_what_is_no_name_of_a_module_is_not_imported(here, capsys, module, option):
     """Python imports `.this`, too, where whoever looks for a module of that name finds none."""

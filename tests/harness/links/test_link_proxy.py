@@ -240,6 +240,8 @@ def test_healing_one_client_leaves_the_other_cut(wires):
 def test_delay_holds_every_byte_back_and_keeps_the_order(wires):
     client, server = wires.pair()
     wires.links.delay(0, 60)
+    assert wires.links.delays(0) == dict.fromkeys(wires.nodes, 60)
+    assert wires.links.delays(1) == {}
     for source, target in ((client, server), (server, client)):
         began = time.monotonic()
         for piece in (b"one ", b"two ", b"three"):
@@ -252,6 +254,7 @@ def test_delay_holds_every_byte_back_and_keeps_the_order(wires):
 def test_ending_a_delay_lets_go_at_once_what_was_held_back(wires):
     client, server = wires.pair()
     wires.links.delay(0, 3_600_000, ["n1"])
+    assert wires.links.delays(0) == {"n1": 3_600_000}
     client.sendall(b"held")
     other = wires.pair(0, "n2")
     passes(wires, *other, b"not delayed, and later")  # so the proxy has what came before
