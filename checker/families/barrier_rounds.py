@@ -8,9 +8,13 @@ Errors that are found without search, for N parties:
 - **Early entry.** An acknowledged ``leave`` says that the barrier was empty at a moment between its
   call and its return. A client that calls ``enter`` after that return is let in together with N
   that have all come after that moment. So at least N must have entered, or may have, between the
-  call of the latest such ``leave`` and the return of the ``enter``.
+  call of the latest such ``leave`` and the return of the ``enter``. Who is let in after another
+  ``leave`` has returned, that was called after this ``enter`` had, came after the moment at which
+  the barrier was empty then: it waited for a later round, and does not count for this one.
 - **False exit.** An acknowledged ``leave`` was called after the member's session had certainly
   ended: it had left at that time without knowing it, and the others had gone on without it.
+
+N is what the calls of ``enter`` say (``parties``); where they say nothing, that of the clients.
 
 A living client is one member at most: if the outcome of its ``enter`` is unknown, it may be a
 member until its next ``enter`` returns. A client that was killed may have been a member until its
@@ -23,7 +27,7 @@ unknown ones it may search for ever.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -61,10 +65,13 @@ class _Coming:
 
 @check("rounds", finds=[EARLY_ENTRY, EARLY_EXIT, FALSE_EXIT])
 def check_barrier_rounds(timeline: Timeline) -> CheckResult:
-    """Judge the operations ``enter`` and ``leave``; all clients go in together."""
+    """Judge the operations ``enter`` and ``leave``; N clients go in together."""
     history, session_ends = timeline.history, certain_ends(timeline.servers)
-    parties = max(1, history.clients)
     result = CheckResult(name="rounds")
+    parties = parties_of(history)
+    if parties is None:
+        result.unknown.append("calls of enter name different numbers of parties")
+        return result
     calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
     by_process: dict[int, list[Operation]] = {}
     for call in calls:
@@ -83,6 +90,19 @@ def check_barrier_rounds(timeline: Timeline) -> CheckResult:
     return result
 
 
+def parties_of(history: History) -> int | None:
+    """How many must come together; None if calls of ``enter`` contradict each other.
+
+    Calls that name no number were made for all clients.
+    """
+    named = {
+        (call.invoke.value or {}).get("parties") or max(1, history.clients)
+        for call in history.operations()
+        if call.invoke.f == "enter"
+    }
+    return int(named.pop()) if len(named) == 1 else None if named else max(1, history.clients)
+
+
 def certain_ends(server: ServerView | None) -> dict[str, int]:
     """By when sessions had certainly ended; sessions for which that is not known are missing."""
     if server is None:
@@ -93,15 +113,16 @@ def certain_ends(server: ServerView | None) -> dict[str, int]:
 
 @check("double-barrier", finds=[EARLY_ENTRY, EARLY_EXIT], unless=["rounds"])
 def check_rounds_by_model(timeline: Timeline) -> CheckResult | None:
-    """Check all operations by the model; None if an outcome is unknown (see the module).
+    """Check all operations by the model; None if an outcome is unknown (see the module), or N is.
 
     Of the operations that contradict the model, the one that returned last was early.
     """
     history = timeline.history
     calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
-    if any(call.outcome == "info" for call in calls):
+    parties = parties_of(history)
+    if parties is None or any(call.outcome == "info" for call in calls):
         return None
-    result = check_model(timeline, "double-barrier", "early-entry", initial=max(1, history.clients))
+    result = check_model(timeline, "double-barrier", "early-entry", initial=parties)
     by_index = {op.index: op for op in history}
     for anomaly in result.anomalies:
         done = [by_index[index] for index in anomaly.ops if by_index[index].type == "ok"]
@@ -111,9 +132,10 @@ def check_rounds_by_model(timeline: Timeline) -> CheckResult | None:
 
 
 def count_rounds(history: History) -> int:
-    """How many rounds were passed: all clients left once in each."""
+    """How many rounds were passed: N clients left once in each; none is known if N is not."""
     left = sum(op.f == "leave" and op.type == "ok" for op in history)
-    return left // max(1, history.clients)
+    parties = parties_of(history)
+    return left // parties if parties else 0
 
 
 def _ok(call: Operation) -> bool:
@@ -236,6 +258,8 @@ def _early_entries(
     )
     ends = [leave.done.time for leave in leaves]
     latest = list(accumulate((leave.invoke.time for leave in leaves), max))
+    following = _following(leaves)
+    renewals = _renewals(history)
     comings = sorted(comings, key=lambda coming: coming.since)
     starts = [coming.since for coming in comings]
     found = []
@@ -246,9 +270,10 @@ def _early_entries(
         place = bisect_right(ends, enter.invoke.time)
         empty = latest[place - 1] if place else history.start
         returned = enter.done.time
+        end = following(returned)
         came: set[tuple[int, int]] = set()
         for other in reversed(comings[: bisect_right(starts, returned)]):
-            if other.until >= empty:
+            if other.until >= empty and not _came_later(other, end, renewals):
                 came.add((other.client, other.life))
                 if len(came) >= parties:
                     break
@@ -267,3 +292,45 @@ def _early_entries(
                 )
             )
     return found
+
+
+def _following(leaves: list[Operation]) -> Callable[[int], int]:
+    """A function: by when the barrier had been empty again, for certain, after a moment."""
+    by_call = sorted(leaves, key=lambda each: each.invoke.time)
+    calls = [leave.invoke.time for leave in by_call]
+    earliest = list(accumulate((leave.done.time for leave in reversed(by_call)), min))[::-1]
+
+    def following(time: int) -> int:
+        place = bisect_left(calls, time)
+        return earliest[place] if place < len(earliest) else EVER
+
+    return following
+
+
+def _renewals(history: History) -> dict[int, list[int]]:
+    """Client -> when it was connected in another session than before."""
+    found: dict[int, list[int]] = {}
+    before: dict[int, str] = {}
+    for op in history.events("session", "connected"):
+        client, session = int(op.value["client"]), str(op.value.get("session"))
+        if before.get(client) != session:
+            found.setdefault(client, []).append(op.time)
+        before[client] = session
+    return found
+
+
+def _came_later(coming: _Coming, emptied: int, renewals: Mapping[int, Sequence[int]]) -> bool:
+    """Whether a client came after a moment at which the barrier was empty, and by then was let in.
+
+    A member that is let in was a member until then, in one session. Somebody that got another
+    session on the way in may have been a member before.
+
+    Args:
+        coming: how it came.
+        emptied: by when the barrier had been empty.
+        renewals: when clients were connected in other sessions than before.
+    """
+    if not _ok(coming.operation) or coming.until <= emptied:
+        return False
+    times = renewals.get(coming.client, ())
+    return bisect_left(times, coming.since) == bisect_right(times, coming.until)

@@ -50,6 +50,9 @@ class CuratorDoubleBarrier(Unqueued):
         notes="Curator promises nothing about a second round. Clients remove the node of a member "
         "that did not get in.",
     )
+    more_clients: ClassVar[bool] = False
+    """``memberQty`` is a threshold, as its documentation says: one more is let in while others
+    leave, into a round that is over."""
 
 
 class CuratorSimpleQueue(Unqueued):

@@ -37,6 +37,24 @@ DOUBLE_BARRIERS: Final[Mapping[str, CatalogueEntry[DoubleBarrier]]] = {
         "looking whether more are inside",
         {"early-exit"},
     ),
+    "unchecked-members": mutant(
+        faulty_double_barriers.UncheckedMembersBarrier,
+        "opens a round without checking, in the same transaction, that the members that it has "
+        "counted are still there",
+        {"early-entry"},
+    ),
+    "unversioned-roll": mutant(
+        faulty_double_barriers.UnversionedRollBarrier,
+        "opens a round whatever the roll is by then: members of a round that somebody else has "
+        "just opened take theirs for over",
+        {"early-exit"},
+    ),
+    "waits-for-next": mutant(
+        faulty_double_barriers.WaitsForNextBarrier,
+        "when it leaves, waits for the members of the latest round, even if that is a later one "
+        "than its own",
+        {"stuck-waiter"},
+    ),
     **call_mutants(DoubleBarrier),
     "never-inside": mutant(
         faulty_double_barriers.NeverInsideDoubleBarrier,

@@ -123,6 +123,9 @@ class DoubleBarrier(RetryingRecipe):
         ),
     )
 
+    more_clients: ClassVar[bool] = True
+    """Whether more clients than ``parties`` may use it: those who find no room wait for a round."""
+
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         super().__init__(client, path, grace=grace)
         if parties < 1:
@@ -271,11 +274,17 @@ class DoubleBarrier(RetryingRecipe):
         """Open the next round, unless another client has, or a member is gone."""
         document = {"round": roll.number + 1, "members": members}
         transaction = self._client.transaction()
-        for member in members:
+        for member in self._checked(members):
             transaction.check(self._node(member), -1)
-        transaction.set_data(self._path, json.dumps(document).encode(), roll.version)
+        transaction.set_data(self._path, json.dumps(document).encode(), self._expected(roll))
         with suppress(BadVersionError, NoNodeError):
             call.commit(transaction, self._path)
+
+    def _checked(self, members: list[str]) -> list[str]:
+        return members
+
+    def _expected(self, roll: Roll) -> int:
+        return roll.version
 
     @staticmethod
     def _let_in(stay: Stay, roll: Roll) -> bool:

@@ -21,6 +21,23 @@ class WaitsForOneBarrier(DoubleBarrier):
         return given(watched not in there, super()._all_gone(there, roll, stay))
 
 
+class UncheckedMembersBarrier(DoubleBarrier):
+    def _checked(self, members: list[str]) -> list[str]:
+        made(*members)
+        return []
+
+
+class UnversionedRollBarrier(DoubleBarrier):
+    def _expected(self, roll: Roll) -> int:
+        made(self._path)
+        return -1
+
+
+class WaitsForNextBarrier(DoubleBarrier):
+    def _all_gone(self, there: list[str], roll: Roll, stay: Stay) -> bool:
+        return given(not there, super()._all_gone(there, roll, stay), stay.name)
+
+
 class NeverInsideDoubleBarrier(DoubleBarrier):
     @property
     def inside(self) -> bool:

@@ -31,6 +31,10 @@ class KazooDoubleBarrier(DoubleBarrier):
         ),
     )
 
+    more_clients: ClassVar[bool] = False
+    """kazoo waits for all that are there: who comes while others leave is let in beside them, and
+    its documentation knows only "the members", as many as ``num_clients``."""
+
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         super().__init__(client, path, parties, grace=grace)
         self._theirs: TheirDoubleBarrier | None = None

@@ -585,6 +585,11 @@ def final_waits(run):
     return len(clients_of(in_the_end(run, first)))
 
 
+def is_left_waiting(call):
+    """Whether it is a ``leave`` of the last rounds of a double barrier, and not finished."""
+    return call.f == "leave" and call.type == "info" and call.value["timeout"] >= 15
+
+
 BARRIERS = ("barrier", "double-barrier")
 counts(BARRIERS, "waiters", "final clients")(final_waits)
 
@@ -596,6 +601,7 @@ def _(run):
         len(
             clients_of(in_the_end(run, f))
             - clients_of(c for c in in_the_end(run, f) if c.type == "ok")
+            | clients_of(c for c in in_the_end(run, f) if is_left_waiting(c))
         )
         for f in waits
     )
@@ -611,6 +617,12 @@ def _(run):
         and stay.believed_until > run.on_our_clock(txn.ms) + SLACK
         for stay in grants_of(run, *BELIEVERS["double-barrier"], counted=False)
     )
+
+
+def parties(run):
+    """How many come together: what each ``enter`` says, or all clients."""
+    (number,) = {c.value.get("parties", run.clients) for c in run.of("enter")}
+    return number
 
 
 counts("double-barrier", "rounds", "enters")(
@@ -629,7 +641,7 @@ def _(run):
 
 
 counts("double-barrier", "exercise", "rounds that were passed")(
-    lambda run: len(run.of("leave", type="ok")) // run.clients
+    lambda run: len(run.of("leave", type="ok")) // parties(run)
 )
 for check in ("exercise", "totals"):
     counts("counter", check, "additions")(lambda run: len(run.of("add", type="ok")))

@@ -8,12 +8,25 @@ import pytest
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.timeline import Timeline
+from rumpus.harness.generators.script import Client, Rest
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.recipes.curator.catalogue import CURATOR_DOUBLE_BARRIERS
+from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.double_barrier.kazoo_double_barrier import KazooDoubleBarrier
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party
+from rumpus.workloads.double_barrier import (
+    DOUBLE_BARRIER,
+    DoubleBarrierWorkload,
+    Known,
+    Party,
+    Stay,
+)
 from rumpus.workloads.framework.workload import OpenClient
+from rumpus.workloads.own.own_barriers import OwnDoubleBarrier
 from tests.checker.recorded import Recorded
-from tests.harness.generators.dry_run import imperfect, perfect
+from tests.harness.generators.dry_run import Ending, imperfect, perfect
 from tests.sampling import sampled
 from tests.workloads.dry_runs import DryRuns, invocations
 
@@ -22,6 +35,7 @@ CLOCK = WallClock([(0, 0)])
 UNTIL = 3 * SECOND
 CLIENTS = 3
 DRY = DryRuns(DOUBLE_BARRIER, CLIENTS, UNTIL, DoubleBarrier)
+ALL_COME = DryRuns(DOUBLE_BARRIER, CLIENTS, UNTIL, KazooDoubleBarrier)
 
 
 class Truth:
@@ -141,6 +155,23 @@ def last_round(recorded, *, entered="ok", left="ok"):
     return recorded.end(901)
 
 
+@pytest.mark.parametrize(("timeout", "stuck"), [(15.0, [[1]]), (1.5, [])])
+def test_nobody_is_left_waiting_in_the_last_rounds_though_let_out_once(timeout, stuck):
+    """A leave of the load, which has another timeout, may be given up in the final phase."""
+    recorded = one_round(Recorded(), 0)
+    recorded.add(100, "control", "info", "phase", {"phase": "final", "healed": True})
+    for process in range(CLIENTS):
+        recorded.add(105 + process, process, "invoke", "enter", {"timeout": 15.0})
+        recorded.add(110 + process, process, "ok", "enter", {"session": f"0x{process + 1}"})
+    for process in range(CLIENTS):
+        recorded.add(115 + process, process, "invoke", "leave", {"timeout": timeout})
+        recorded.add(120 + process, process, "info" if process == 1 else "ok", "leave")
+    one_round(recorded, 200)
+    recorded.add(900, "control", "info", "phase-end", {"phase": "final"})
+    found = verdict(recorded.end(901)).anomalies
+    assert [a.clients for a in found if a.kind == "stuck-waiter"] == stuck
+
+
 def test_who_does_not_come_in_or_out_in_the_end_is_stuck():
     assert "stuck-waiter" not in kinds(last_round(one_round(Recorded(), 0)))
     found = verdict(last_round(one_round(Recorded(), 0), entered="fail"))
@@ -163,8 +194,127 @@ def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
         assert (own[-1].invoke.f, own[-1].outcome) not in (("enter", "ok"), ("stay", "ok"))
 
 
-def test_in_the_end_all_pass_one_round():
-    calls = [(op.process, op.f) for op in invocations(DRY.final())]
+def parties_of(seed, clients=5, recipe=DoubleBarrier):
+    return DOUBLE_BARRIER.parties(WorkloadContext(Seed(seed), recipe, clients, 2.0))
+
+
+def test_a_round_has_fewer_than_all_in_most_runs_of_recipes_that_take_more_clients():
+    assert {parties_of(seed) for seed in range(50)} == {2, 3, 4, 5}
+    assert {parties_of(seed, clients=3) for seed in range(50)} == {2, 3}
+    assert {parties_of(seed, clients=2) for seed in range(9)} == {2}
+    assert {parties_of(seed, clients=1) for seed in range(9)} == {1}
+    assert {parties_of(seed, recipe=KazooDoubleBarrier) for seed in range(9)} == {None}
+    assert DOUBLE_BARRIER.least_clients(DoubleBarrier) == 3
+    assert DOUBLE_BARRIER.least_clients(KazooDoubleBarrier) == 2
+
+
+@pytest.mark.parametrize("recipe", [*DOUBLE_BARRIERS, *CURATOR_DOUBLE_BARRIERS])
+def test_each_recipe_says_whether_it_takes_more_clients_than_parties(recipe):
+    more = DOUBLE_BARRIER.recipe_of(recipe).more_clients
+    assert more is not recipe.startswith(("kazoo", "curator"))
+
+
+@pytest.mark.parametrize("says", [False, True])
+def test_an_own_recipe_takes_more_clients_if_its_class_says_so(says):
+    class Theirs:
+        more_clients = says
+
+        def enter(self, timeout):
+            """Enter."""
+
+        def leave(self, timeout):
+            """Leave."""
+
+    assert OwnDoubleBarrier.promising(Theirs, DoubleBarrier.promises).more_clients is says
+    del Theirs.more_clients
+    assert OwnDoubleBarrier.promising(Theirs, DoubleBarrier.promises).more_clients is False
+
+
+@pytest.mark.parametrize(("runs", "told"), [(DRY, {2}), (ALL_COME, {None})])
+def test_each_enter_says_how_many_must_come(runs, told):
+    calls = [*invocations(runs.load(imperfect)), *invocations(runs.final())]
+    assert {(op.value or {}).get("parties") for op in calls if op.f == "enter"} == told
+
+
+@pytest.mark.parametrize(("asked", "made"), [({"parties": 2}, 2), ({}, 5)])
+def test_a_barrier_is_made_for_as_many_as_the_first_enter_says(asked, made):
+    told = []
+
+    def recipe(_client, _path, parties, grace):  # noqa: ARG001 - a recipe's
+        told.append(parties)
+        return Scripted(True)
+
+    workload = DoubleBarrierWorkload(clients=5)
+    client = OpenClient(workload, workload.open(recipe, Context(connected=True)))
+    assert told == []
+    assert client.invoke("leave", {"timeout": 1.0}).type == "fail"
+    assert client.invoke("stay", {"patience": 1.0}).type == "ok"
+    assert client.invoke("enter", {"timeout": 5.0, **asked}).type == "ok"
+    assert told == [made]
+
+
+def test_the_last_to_come_comes_now_and_then_when_another_gives_up():
+    """c1 waits with a call that times out at 0.2 s, and nobody else; two are parties."""
+    met = 0
+    for seed in range(40):
+        client = Client(0, DRY.context(UNTIL), Seed(seed), Known(ends={1: SECOND // 5}))
+        (rest,) = [*DOUBLE_BARRIER._until_one_gives_up(client, 2)] or [None]
+        if rest is not None:
+            assert 0.197 <= rest.seconds <= 0.201
+            assert client.shared.quiet == 0.22 * SECOND
+            other = Client(2, DRY.context(UNTIL), Seed(seed), client.shared)
+            assert [*DOUBLE_BARRIER._until_one_gives_up(other, 2)] == [Rest(0.22)]
+            met += 1
+    assert 5 <= met <= 15
+
+
+@pytest.mark.parametrize("ends", [{}, {1: 0}, {1: SECOND}, {1: SECOND // 5, 2: SECOND // 5}])
+def test_unless_nobody_gives_up_soon_or_it_is_not_the_last(ends):
+    for seed in range(20):
+        client = Client(0, DRY.context(UNTIL), Seed(seed), Known(ends=ends))
+        assert [*DOUBLE_BARRIER._until_one_gives_up(client, 2)] == []
+
+
+def test_a_member_of_a_later_round_knows_who_waits_of_an_earlier_one():
+    of_one, of_the_same, after_that = Stay(10, 30), Stay(20, 40), Stay(30, 50)
+    known = Known(leaving={0: of_one})
+    assert not known.waits_of_others(0, 90)
+    assert not known.waits_of_others(10, 90)
+    assert known.waits_of_others(11, 90)  # called when that one was inside already
+    known.left.append((of_the_same, 60))
+    assert not known.waits_of_others(0, 60)  # may be a member of that round, too
+    assert known.waits_of_others(0, 61)
+    assert not Known(leaving={0: of_one}, left=[(after_that, 60)]).waits_of_others(0, 90)
+
+
+def test_in_the_end_rounds_go_on_until_all_have_passed():
+    calls = [op for op in DRY.final().history.operations() if op.invoke.f != "drain"]
+    left = [call for call in calls if call.invoke.f == "leave"]
+    assert {call.invoke.process for call in left} == set(range(CLIENTS))
+    assert 16 <= len(left) <= 16 + CLIENTS
+
+
+def test_who_has_passed_helps_the_others_by_short_calls():
+    """c2 is let in late: the others, who come again and again, wait for nobody for long."""
+
+    def behaviour(dispatch, seed):
+        late = dispatch.thread == 2 and dispatch.f == "enter"
+        return Ending(0, 3 * SECOND, "ok") if late else perfect(dispatch, seed)
+
+    asked = {}
+    for op in invocations(DRY.final(behaviour)):
+        if op.f == "enter":
+            asked.setdefault(op.process, []).append(op.value["timeout"])
+    assert len(asked[2]) == 1
+    for process in (0, 1):
+        first, *later = asked[process]
+        assert first == 15
+        assert len(later) > 8
+        assert set(later) == {1}
+
+
+def test_in_the_end_all_pass_one_round_where_all_are_parties():
+    calls = [(op.process, op.f) for op in invocations(ALL_COME.final())]
     assert [f for _, f in calls[:CLIENTS]] == ["drain"] * CLIENTS
     expected = [(n, f) for n in range(CLIENTS) for f in ("enter", "leave")]
     assert sorted(calls[CLIENTS:]) == expected
@@ -200,7 +350,8 @@ class Context:
 
 
 def driven(barrier, *, connected=True):
-    return OpenClient(DOUBLE_BARRIER, Party(barrier, Context(connected=connected), {}))
+    party = Party(lambda _parties: barrier, Context(connected=connected), barrier)
+    return OpenClient(DOUBLE_BARRIER, party)
 
 
 @pytest.mark.parametrize(("connected", "inside", "lingers"), [(0, 1, 1), (0, 0, 0), (1, 1, 0)])

@@ -4,7 +4,7 @@ A call that takes no ``timeout`` is given up by its client all the same, and goe
 every call of a barrier has an object that no other call uses at that time.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rumpus.recipes.double_barrier.counted_barrier import NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
@@ -73,15 +73,22 @@ class OwnDoubleBarrier(OwnRecipe):
 
     ``inside``: an attribute or method, whether it believes that the client is inside; else that is
     derived, as the belief of locks is. ``participating``: if it is there and false after ``enter``,
-    the call has failed, as in kazoo's.
+    the call has failed, as in kazoo's. ``more_clients``: if the class says so, there may be more
+    clients than parties, of which so many at a time are in a round; else there never are.
     """
 
     ways = ((method("enter(timeout) -> bool"), method("leave(timeout) -> bool")),)
     further = (PARTIES,)
+    more_clients: ClassVar[bool] = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._since: Session | None = None
+
+    @classmethod
+    def attributes_of(cls, factory: Any) -> dict[str, Any]:
+        """``more_clients``: whether more clients than parties may use it, if the class says so."""
+        return {"more_clients": bool(getattr(factory, "more_clients", False))}
 
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:  # noqa: ARG003 - the base's

@@ -9,6 +9,7 @@ from rumpus.checker.families.barrier_rounds import (
     check_barrier_rounds,
     check_rounds_by_model,
     count_rounds,
+    parties_of,
 )
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, ServerView, SessionEnd
 from tests.checker.laid_out import laid_out
@@ -17,15 +18,16 @@ from tests.checker.recorded import MS, Recorded
 PARTIES = 3
 
 
-def call(recorded, called, returned, process, f, outcome="ok"):
-    recorded.add(called, process, "invoke", f)
+def call(recorded, called, returned, process, f, outcome="ok", parties=None):
+    value = {"parties": parties} if parties and f == "enter" else None
+    recorded.add(called, process, "invoke", f, value)
     return recorded.add(returned, process, outcome, f)
 
 
-def one_round(recorded, start, processes=range(PARTIES)):
+def one_round(recorded, start, processes=range(PARTIES), parties=None):
     """All go in between 0 and 20 ms after the start, and out between 30 and 50."""
     for place, process in enumerate(processes):
-        call(recorded, start + place, start + 20, process, "enter")
+        call(recorded, start + place, start + 20, process, "enter", parties=parties)
         call(recorded, start + 30 + place, start + 50, process, "leave")
     return recorded
 
@@ -113,6 +115,71 @@ def test_but_not_once_its_client_has_been_let_in_and_out_again():
     assert kinds(recorded) == ["early-entry"] * 2
 
 
+def by_two(recorded, start, processes=(0, 1)):
+    """A round of two of the three clients, of which each has said so."""
+    return one_round(recorded, start, processes, parties=2)
+
+
+def test_as_many_must_come_as_each_enter_says():
+    recorded = by_two(by_two(Recorded(), 0), 100, (1, 2))
+    assert kinds(recorded) == []
+    assert not check_rounds_by_model(laid_out(recorded.history())).anomalies
+    assert count_rounds(recorded.history()) == 2
+    assert kinds(call(recorded, 160, 170, 0, "enter", parties=2)) == ["early-entry"]
+    assert kinds(one_round(Recorded(), 0, (0, 1))) == ["early-entry"] * 2
+
+
+def test_all_must_come_where_nothing_is_said():
+    assert parties_of(Recorded().history()) == PARTIES
+    assert parties_of(one_round(Recorded(), 0).history()) == PARTIES
+    assert parties_of(by_two(Recorded(), 0, (0, 2)).history()) == 2
+
+
+def test_numbers_of_parties_that_contradict_each_other_leave_it_open():
+    recorded = one_round(by_two(Recorded(), 0), 100)
+    assert parties_of(recorded.history()) is None
+    result = check_barrier_rounds(laid_out(recorded.history()))
+    assert (result.anomalies, result.stats) == ([], {})
+    assert result.unknown == ["calls of enter name different numbers of parties"]
+    assert check_rounds_by_model(laid_out(recorded.history())) is None
+    assert count_rounds(recorded.history()) == 0
+
+
+def alone(recorded, *, let_in, emptied=45, outcome="ok"):
+    """c0 is let in alone, with 2 in waiting, of whom c1 gives up and c2 is let in then."""
+    call(recorded, 0, 10, 1, "enter", "fail", parties=2)
+    call(recorded, 5, 20, 0, "enter", parties=2)
+    call(recorded, 30, emptied, 0, "leave")
+    return call(recorded, 7, let_in, 2, "enter", outcome, parties=2)
+
+
+def test_who_waited_for_a_later_round_was_not_in_this_one():
+    assert kinds(alone(Recorded(), let_in=44)) == []
+    assert kinds(alone(Recorded(), let_in=46)) == ["early-entry"]
+    assert kinds(alone(Recorded(), let_in=46, outcome="info")) == []
+    assert kinds(alone(Recorded(), let_in=46, outcome="fail")) == ["early-entry"]
+
+
+def test_unless_it_may_have_been_in_it_in_an_earlier_session():
+    recorded = Recorded()
+    recorded.session(1, 2, "connected", session="0x7")
+    recorded.session(40, 2, "connected", session="0x7")
+    assert kinds(alone(recorded, let_in=46)) == ["early-entry"]
+    recorded = Recorded()
+    recorded.session(1, 2, "connected", session="0x7")
+    recorded.session(40, 2, "connected", session="0x8")
+    assert kinds(alone(recorded, let_in=46)) == []
+
+
+def test_a_leave_that_was_called_before_does_not_say_who_came_later():
+    """Of somebody who was let in, and was on its way out when the next was let in."""
+    recorded = Recorded()
+    call(recorded, 0, 10, 0, "enter", parties=2)
+    call(recorded, 12, 40, 0, "leave")
+    call(recorded, 5, 20, 1, "enter", parties=2)
+    assert kinds(call(recorded, 30, 50, 1, "leave")) == []
+
+
 def killed(ends):
     """c2 was killed on its way in; its successor takes part, and two others go in once more."""
     recorded = Recorded()
@@ -151,7 +218,29 @@ def test_the_dead_need_not_be_waited_for(outcome):
 
 
 @given(st.data())
-def test_what_a_barrier_lets_through_is_never_called_wrong(data):
+def test_what_a_barrier_with_more_clients_lets_through_is_never_called_wrong(data):
+    """Rounds of two of four clients; who waits may have called long before."""
+    recorded, events, free, now = Recorded(4), [], dict.fromkeys(range(4), 0), 0
+    for _ in range(data.draw(st.integers(1, 6))):
+        pair = data.draw(st.permutations(range(4)))[:2]
+        calls = {each: data.draw(st.integers(free[each] + 1, free[each] + 40)) for each in pair}
+        opened = max(now, *calls.values()) + data.draw(st.integers(1, 9))
+        told = {each: opened + data.draw(st.integers(1, 9)) for each in pair}
+        leaves = {each: told[each] + data.draw(st.integers(1, 9)) for each in pair}
+        now = max(leaves.values()) + 1
+        for each in pair:
+            free[each] = now + data.draw(st.integers(1, 40))
+            events += [(calls[each], each, "invoke", "enter"), (told[each], each, "ok", "enter")]
+            events += [(leaves[each], each, "invoke", "leave"), (free[each], each, "ok", "leave")]
+    for time, process, type_, f in sorted(events, key=lambda event: event[0]):
+        asked = {"parties": 2} if (type_, f) == ("invoke", "enter") else None
+        recorded.add(time, process, type_, f, asked)
+    assert kinds(recorded) == []
+    assert not check_rounds_by_model(laid_out(recorded.history())).anomalies
+
+
+@given(st.data())
+def test_what_a_barrier_lets_lets_through_is_never_called_wrong(data):
     """Rounds whose members open and empty it at one moment each, called and told at any time."""
     recorded = Recorded()
     events = []
