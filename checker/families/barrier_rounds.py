@@ -9,8 +9,9 @@ Errors that are found without search, for N parties:
   call and its return. A client that calls ``enter`` after that return is let in together with N
   that have all come after that moment. So at least N must have entered, or may have, between the
   call of the latest such ``leave`` and the return of the ``enter``. Who is let in after another
-  ``leave`` has returned, that was called after this ``enter`` had, came after the moment at which
-  the barrier was empty then: it waited for a later round, and does not count for this one.
+  ``leave`` has returned, that was called after this ``enter`` had, and leaves later as a member,
+  came after the moment at which the barrier was empty then: it waited for a later round, and does
+  not count for this one.
 - **False exit.** An acknowledged ``leave`` was called after the member's session had certainly
   ended: it had left at that time without knowing it, and the others had gone on without it.
 
@@ -27,7 +28,7 @@ unknown ones it may search for ever.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -85,7 +86,8 @@ def check_barrier_rounds(timeline: Timeline) -> CheckResult:
     result.anomalies += _early_exits(history, stays)
     result.anomalies += _false_exits(history, calls, session_ends)
     comings = _comings(history, calls, session_ends)
-    result.anomalies += _early_entries(history, parties, calls, comings)
+    alive = {enter.invoke.index for enter, _ in stays}
+    result.anomalies += _early_entries(history, parties, calls, comings, alive)
     result.stats = {"enters": len(comings), "stays": len(stays)}
     return result
 
@@ -250,8 +252,13 @@ def _comings(
 
 
 def _early_entries(
-    history: History, parties: int, calls: list[Operation], comings: list[_Coming]
+    history: History,
+    parties: int,
+    calls: list[Operation],
+    comings: list[_Coming],
+    alive: Collection[int],
 ) -> list[Anomaly]:
+    """Those let in too early; ``alive``: indices of the calls that a ``leave`` followed, all ok."""
     leaves = sorted(
         (call for call in calls if call.invoke.f == "leave" and _ok(call)),
         key=lambda each: each.done.time,
@@ -273,7 +280,8 @@ def _early_entries(
         end = following(returned)
         came: set[tuple[int, int]] = set()
         for other in reversed(comings[: bisect_right(starts, returned)]):
-            if other.until >= empty and not _came_later(other, end, renewals):
+            later = other.operation.invoke.index in alive and _came_later(other, end, renewals)
+            if other.until >= empty and not later:
                 came.add((other.client, other.life))
                 if len(came) >= parties:
                     break
@@ -322,11 +330,11 @@ def _renewals(history: History) -> dict[int, list[int]]:
 def _came_later(coming: _Coming, emptied: int, renewals: Mapping[int, Sequence[int]]) -> bool:
     """Whether a client came after a moment at which the barrier was empty, and by then was let in.
 
-    A member that is let in was a member until then, in one session. Somebody that got another
-    session on the way in may have been a member before.
+    A member that is let in was a member until then, in one session, if that lived: it left later.
+    Somebody that got another session on the way in may have been a member before.
 
     Args:
-        coming: how it came.
+        coming: how it came, and left later.
         emptied: by when the barrier had been empty.
         renewals: when clients were connected in other sessions than before.
     """

@@ -145,12 +145,15 @@ def test_numbers_of_parties_that_contradict_each_other_leave_it_open():
     assert count_rounds(recorded.history()) == 0
 
 
-def alone(recorded, *, let_in, emptied=45, outcome="ok"):
-    """c0 is let in alone, with 2 in waiting, of whom c1 gives up and c2 is let in then."""
+def alone(recorded, *, let_in, outcome="ok", left="ok"):
+    """c0 is let in alone, with two that wait: c1 gives up, c2 is let in later."""
     call(recorded, 0, 10, 1, "enter", "fail", parties=2)
     call(recorded, 5, 20, 0, "enter", parties=2)
-    call(recorded, 30, emptied, 0, "leave")
-    return call(recorded, 7, let_in, 2, "enter", outcome, parties=2)
+    call(recorded, 30, 45, 0, "leave")
+    call(recorded, 7, let_in, 2, "enter", outcome, parties=2)
+    if outcome == "ok":
+        call(recorded, 60, 70, 2, "leave", left)
+    return recorded
 
 
 def test_who_waited_for_a_later_round_was_not_in_this_one():
@@ -158,6 +161,12 @@ def test_who_waited_for_a_later_round_was_not_in_this_one():
     assert kinds(alone(Recorded(), let_in=46)) == ["early-entry"]
     assert kinds(alone(Recorded(), let_in=46, outcome="info")) == []
     assert kinds(alone(Recorded(), let_in=46, outcome="fail")) == ["early-entry"]
+
+
+@pytest.mark.parametrize("left", ["info", "fail"])
+def test_unless_its_session_may_have_ended_before_it_was_told(left):
+    """A client that was stopped may read only later that it was let in, and be none any more."""
+    assert kinds(alone(Recorded(), let_in=46, left=left)) == []
 
 
 def test_unless_it_may_have_been_in_it_in_an_earlier_session():
