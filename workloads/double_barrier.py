@@ -99,6 +99,11 @@ Endless = Literal["endless"] | None
 Parties = Annotated[int, msgspec.Meta(ge=1)]
 
 
+def takes_more_clients(recipe: Any) -> bool:
+    """Whether a recipe's class says that more clients than parties may use it."""
+    return bool(getattr(recipe, "more_clients", False))
+
+
 class Member(TypedDict):
     """In which session a client is a member; histories of others may lack it."""
 
@@ -228,7 +233,7 @@ class DoubleBarrierWorkload(Workload):
 
     def least_clients(self, recipe: Any) -> int:
         """One more than the fewest parties, if the recipe takes more clients than parties."""
-        return FEWEST_PARTIES + bool(recipe.more_clients)
+        return FEWEST_PARTIES + takes_more_clients(recipe)
 
     @staticmethod
     def parties(context: WorkloadContext) -> int | None:
@@ -236,7 +241,7 @@ class DoubleBarrierWorkload(Workload):
 
         None if the recipe takes no other number than that of the clients.
         """
-        if not context.recipe.more_clients:
+        if not takes_more_clients(context.recipe):
             return None
         draws = Draws(context.seed.child("parties"))
         fewer = range(FEWEST_PARTIES, context.clients)
@@ -304,10 +309,10 @@ class DoubleBarrierWorkload(Workload):
     def load(self, client: Client) -> Steps:
         """Enter, stay a little, leave; clients that are inside when the time is up leave at once.
 
-        Some come just when another is about to give up.
-
         One enter in eight has a short timeout, one in four is endless. One stay in 25 is long, so
-        that meanwhile others die inside and their sessions end.
+        that meanwhile others die inside and their sessions end. Where some wait for others' rounds,
+        half of the stays and rests are very short, or there would be few rounds. Some come just
+        when another is about to give up.
         """
         more, ends = self._told(client), client.shared.ends
         ends.pop(client.number, None)
@@ -317,6 +322,8 @@ class DoubleBarrierWorkload(Workload):
             timeout = round(client.draws.uniform(*(0.02, 0.32) if dice == 0 else (0.5, 1.5)), 3)
             if more:
                 yield from self._until_one_gives_up(client, more["parties"])
+                if client.is_over:
+                    return
                 ends[client.number] = 0 if dice > 5 else client.after(timeout)
             came = yield self.enter(timeout=timeout, value="endless" if dice > 5 else None, **more)
             ends.pop(client.number, None)

@@ -206,6 +206,7 @@ def test_a_round_has_fewer_than_all_in_most_runs_of_recipes_that_take_more_clien
     assert {parties_of(seed, recipe=KazooDoubleBarrier) for seed in range(9)} == {None}
     assert DOUBLE_BARRIER.least_clients(DoubleBarrier) == 3
     assert DOUBLE_BARRIER.least_clients(KazooDoubleBarrier) == 2
+    assert DOUBLE_BARRIER.least_clients(type("SaysNothing", (), {})) == 2
 
 
 @pytest.mark.parametrize("recipe", [*DOUBLE_BARRIERS, *CURATOR_DOUBLE_BARRIERS])
@@ -266,6 +267,18 @@ def test_the_last_to_come_comes_now_and_then_when_another_gives_up():
             assert [*DOUBLE_BARRIER._until_one_gives_up(other, 2)] == [Rest(0.22)]
             met += 1
     assert 5 <= met <= 15
+
+
+def test_who_means_to_be_the_last_does_not_come_after_the_end():
+    """c1's call times out after the end of the load."""
+    for seed in range(40):
+        client = Client(0, DRY.context(SECOND // 10), Seed(seed), Known(ends={1: SECOND // 5}))
+        steps = DOUBLE_BARRIER.load(client)
+        if isinstance(next(steps), Rest):
+            client.time = SECOND // 5
+            assert next(steps, None) is None
+            return
+    pytest.fail("nobody meant to be the last")
 
 
 @pytest.mark.parametrize("ends", [{}, {1: 0}, {1: SECOND}, {1: SECOND // 5, 2: SECOND // 5}])
@@ -423,7 +436,7 @@ def test_a_sound_double_barrier_is_valid(simulate):
     of=3,
 )
 def test_mistakes_are_found_without_faults(simulate, recipe, kind):
-    *_, found = simulate(0, workload="double-barrier", recipe=recipe, seconds=8.0, kinds=[])
+    *_, found = simulate(1, workload="double-barrier", recipe=recipe, seconds=8.0, kinds=[])
     assert kind in {anomaly.kind for anomaly in found.anomalies}
     assert found.outcome == "violation"
 

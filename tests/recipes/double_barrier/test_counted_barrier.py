@@ -5,6 +5,7 @@ import pytest
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 # The bare variants of kazoo's recipes repair nothing and promise less.
 SOUND = [
@@ -59,6 +60,48 @@ def test_who_gives_up_entering_lets_nobody_in(crowd, path):
     with pytest.raises(NotInside, match="not entered"):
         first.leave()
     assert not any(crowd[number].state_listeners for number in (0, 2))
+
+
+MORE = [name for name in SOUND if DOUBLE_BARRIERS[name].recipe.more_clients]
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_who_finds_no_room_waits_for_the_next_round(crowd, path, name, eventually):
+    kind = DOUBLE_BARRIERS[name].recipe
+    members = [kind(crowd[number], path, 2) for number in range(3)]
+    all_enter(crowd, members[:2])
+    waiting = crowd.in_thread(members[2].enter, 20)
+    eventually(lambda: len(crowd.children(path)) == 3)
+    time.sleep(0.2)
+    assert waiting.is_alive()
+    assert not members[2].inside
+    assert all(call.result() for call in [crowd.in_thread(m.leave, 20) for m in members[:2]])
+    assert waiting.is_alive()
+    assert members[0].enter(20)
+    assert waiting.result()
+    assert all(call.result() for call in [crowd.in_thread(members[n].leave, 20) for n in (0, 2)])
+    assert crowd.children(path) == []
+
+
+def test_who_looks_late_is_let_out_while_the_next_round_is_on(crowd, path):
+    """As who has left and whose wait was over before the others had left, and asks again."""
+    members = [DoubleBarrier(crowd[number], path, 2) for number in range(3)]
+    all_enter(crowd, members[:2])
+    assert members[0].leave(0.1) is False
+    assert members[1].leave(20)
+    all_enter(crowd, members[1:])
+    assert members[0].leave(5)
+    assert [member.inside for member in members] == [False, True, True]
+
+
+def test_a_round_opens_without_who_gave_up(crowd, path):
+    """Whose node was there when the others were counted."""
+    members = [DoubleBarrier(crowd[number], path, 2) for number in range(2)]
+    with RetryingCall(crowd[0], 5, 0.0) as call:
+        roll = members[0]._roll(call)
+        members[0]._open(roll, ["gone"], call)
+        assert members[0]._roll(call) == roll
+    all_enter(crowd, members)
 
 
 def test_who_dies_on_the_way_in_is_not_counted(crowd, path, eventually):
