@@ -1,7 +1,7 @@
 """Double barriers as documents print them."""
 
 from contextlib import suppress
-from typing import Final
+from typing import ClassVar, Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -82,6 +82,9 @@ class LowestLeavesLast(DoubleBarrier):
 
 class PublishedEntry(LowestLeavesLast):
     """Enters by the printed steps, on the same path in each round; ignores ``ready`` to leave."""
+
+    more_clients: ClassVar[bool] = False
+    """The text has x processes, and waits until x have come: of further ones it does not speak."""
 
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         super().__init__(client, path, parties, grace=grace)

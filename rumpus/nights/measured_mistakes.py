@@ -35,7 +35,7 @@ MEASURED: Final[tuple[Measured, ...]] = (
     Measured("barrier", "unsynced", 12, 20),
     Measured("barrier", "ignores-timeout", 20, 20),
     Measured("double-barrier", "counts-ready", 20, 20),
-    Measured("double-barrier", "waits-for-one", 20, 20),
+    Measured("double-barrier", "waits-for-one", 17, 20),
     Measured("counter", "adds-again", 20, 20),
     Measured("counter", "blind-write", 20, 20),
     Measured("latch", "exact", 19, 20),
