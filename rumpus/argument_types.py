@@ -83,7 +83,7 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
     """The option of commands that read files of strangers; ``memory_of_files`` has its default."""
     words = (
         "most memory of each process, such as 4G (default: 900M, and 50 bytes more for each byte "
-        "of the files that are named)"
+        "of the files that are named, each counted once)"
     )
     kind = argument(Size().read)
     parser.add_argument("--memory", type=kind, metavar="SIZE", help=words)
