@@ -29,6 +29,7 @@ Capability = Literal[
     "clock",
     "stall",
     "triggers",
+    "full-disk",
     "containers",
     "simulation",
 ]
@@ -36,6 +37,7 @@ Capability = Literal[
 ``partition``, ``delay`` and ``loss``: of packets between servers. ``upgrade``: to other versions
 (``harness.upgrades``). ``clock``: ``WallClocks``. ``stall``: of one thread of a client
 (``ClientThreads``). ``triggers``: at single requests and frames of clients (``TriggerLinks``).
+``full-disk``: ``Disks`` that can be full.
 ``containers``: ``Containers``. ``simulation``: all of
 ``harness.simulated_faults``."""
 
@@ -70,6 +72,27 @@ class Packets(Protocol):
 
     def lost(self) -> int:
         """How many packets have been lost since ``lose`` was last called."""
+
+
+DiskTrouble = Literal["slow", "full", "lying"]
+"""``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
+server exits. ``lying``: fsync reports success and makes nothing durable."""
+
+
+class Disks(Protocol):
+    """The disks of servers that can be given a trouble."""
+
+    def prepare(self) -> None:
+        """Make ready what that needs; to be called before the servers start."""
+
+    def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
+        """Give a disk this trouble, in place of any earlier one."""
+
+    def disk_trouble(self, node: str) -> DiskTrouble | None:
+        """What is wrong with a disk now."""
+
+    def mend_disk(self, node: str) -> None:
+        """End a disk's trouble."""
 
 
 class WallClocks(Protocol):
@@ -118,6 +141,8 @@ class Ensemble(Protocol):
     """The servers' wall clocks, where they can be set; else None."""
     packets: Packets | None
     """The packets between servers, where they can be lost; None if they cannot."""
+    disks: Disks | None
+    """The servers' disks, where they can be given a trouble; None if they cannot."""
     containers: Containers | None
     """The servers' containers; None if they are simulated."""
     upgrades: Upgrades | None

@@ -14,6 +14,7 @@ from rumpus.harness.ensemble import (
     Availability,
     Capability,
     Containers,
+    Disks,
     EnvironmentRefusal,
     Grudge,
     NodeState,
@@ -41,6 +42,7 @@ class ServiceEnsemble:
     containers: Containers | None = None
     upgrades: Upgrades | None = None
     packets: Packets | None = None
+    disks: Disks | None = None
 
     def __init__(self, services: Mapping[str, Address]) -> None:
         self._services = {f"n{number}": each for number, each in enumerate(services.items(), 1)}

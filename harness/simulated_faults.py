@@ -6,13 +6,9 @@ An ensemble, clients and links that support them have attributes of these types;
 is None, faults that need it are refused by name (``nemesis.registry.require``).
 """
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rumpus.harness.links.triggers import ArmedTrigger, FrameSeen
-
-DiskTrouble = Literal["slow", "full", "lying"]
-"""``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
-server exits. ``lying``: fsync reports success and makes nothing durable."""
 
 
 class Machines(Protocol):
@@ -20,15 +16,6 @@ class Machines(Protocol):
 
     def power_off(self, node: str) -> None:
         """Cut the power: the server is gone, and so is all or part of what was not synced."""
-
-    def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
-        """Give a disk this trouble, in place of any earlier one."""
-
-    def disk_trouble(self, node: str) -> DiskTrouble | None:
-        """What is wrong with a disk now."""
-
-    def mend_disk(self, node: str) -> None:
-        """End a disk's trouble."""
 
     def skew_clock(self, node: str, *, step: float, rate: float) -> None:
         """Set the wall clock ``step`` seconds forward; both clocks then run at this rate."""

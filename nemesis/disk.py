@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from rumpus.harness.simulated_faults import DiskTrouble
+from rumpus.harness.ensemble import Capability, DiskTrouble, Ensemble
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.server_fault import ServerFault
 
@@ -14,29 +15,36 @@ class Disk(ServerFault):
     """
 
     works_on = "the servers' disks"
-    needs = "simulation"
+    needs: ClassVar[Capability | None] = "simulation"
     usual = False
     trouble: ClassVar[DiskTrouble]
+
+    @classmethod
+    def prepare(cls, entry: Entry, ensemble: Ensemble) -> None:
+        """Have disks made that can have the fault."""
+        del entry
+        if ensemble.disks is not None:
+            ensemble.disks.prepare()
 
     def inject(self) -> None:
         """Begin the fault on the chosen servers' disks."""
         for node in self.chosen:
-            self.context.machines.trouble_disk(node, self.trouble)
+            self.context.disks.trouble_disk(node, self.trouble)
 
     def in_force(self) -> Finding:
         """Wait until each of these disks has the fault."""
-        return self.wait_until_all(self.context.machines.disk_trouble, self.trouble, self.trouble)
+        return self.wait_until_all(self.context.disks.disk_trouble, self.trouble, self.trouble)
 
     def heal(self) -> None:
         """End the fault; restart the chosen servers that have ended."""
         for node in self.chosen:
-            self.context.machines.mend_disk(node)
+            self.context.disks.mend_disk(node)
             if self.context.ensemble.state(node) == "dead":
                 self.context.ensemble.restart(node)
 
     def healed(self, timeout: float) -> Finding:
         """Check that no disk has the fault any more; wait until the servers serve."""
-        if faulty := self.still_wrong(self.context.machines.disk_trouble, None):
+        if faulty := self.still_wrong(self.context.disks.disk_trouble, None):
             return Finding(False, f"disks still faulty: {faulty}")
         return super().healed(timeout)
 
@@ -50,10 +58,15 @@ class FileSlow(Disk):
 
 
 class FileFull(Disk):
-    """Full disks: servers end at their next write, and are restarted by ``heal``."""
+    """Full disks: servers end at their next write, and are restarted by ``heal``.
+
+    Real ones leave the ensemble, and try again and again. The next quarter megabyte still fits into
+    their transaction log: they take room before they need it.
+    """
 
     kind = "file-full"
-    summary = "nothing can be written: a server ends at its next write"
+    needs = "full-disk"
+    summary = "nothing can be written: a server ends, or leaves the ensemble, at its next write"
     trouble = "full"
 
 

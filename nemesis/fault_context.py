@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rumpus.checker.history import session_hex
 from rumpus.harness.clients.clients import Clients, Roles
-from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.ensemble import Disks, Ensemble
 from rumpus.harness.links.links import Links
 from rumpus.harness.links.triggers import TriggerLinks
 from rumpus.harness.own_client import open_client
@@ -111,6 +111,12 @@ class FaultContext:
         """The servers' machines, which are simulated (``registry.require`` made sure of that)."""
         assert self.ensemble.machines is not None
         return self.ensemble.machines
+
+    @property
+    def disks(self) -> Disks:
+        """The servers' disks, which can have a trouble (``registry.require`` saw to it)."""
+        assert self.ensemble.disks is not None
+        return self.ensemble.disks
 
     @property
     def client_machines(self) -> ClientMachines:

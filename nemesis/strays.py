@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.ensemble import Disks, EnvironmentRefusal
 from rumpus.harness.simulated_faults import ClientMachines, ClientThreads, Machines
 from rumpus.nemesis.clock import Clocks
 from rumpus.nemesis.fault import Target
@@ -33,6 +33,8 @@ def strays(context: FaultContext) -> list[Stray]:
         if state != "running":
             mend = {"paused": ensemble.resume, "dead": ensemble.restart}.get(state, _give_up)
             found.append(Stray(node, f"{node} was {state}", partial(mend, node)))
+    if ensemble.disks is not None:
+        found += _of_disks(ensemble.disks, ensemble.nodes)
     if ensemble.machines is not None:
         found += _of_machines(ensemble.machines, ensemble.nodes)
     for client in range(clients.count):
@@ -63,11 +65,14 @@ def _give_up(node: str) -> None:
     )
 
 
+def _of_disks(disks: Disks, nodes: Iterable[str]) -> Iterator[Stray]:
+    for node in nodes:
+        if trouble := disks.disk_trouble(node):
+            yield Stray(node, f"{node}'s disk was {trouble}", partial(disks.mend_disk, node))
+
+
 def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:
     for node in nodes:
-        if trouble := machines.disk_trouble(node):
-            words = f"{node}'s disk was {trouble}"
-            yield Stray(node, words, partial(machines.mend_disk, node))
         yield from _of_clock(machines, node, node)
         if delay := machines.replication_delay(node):
             words = f"{node} was reached by other servers {delay:g} s late"

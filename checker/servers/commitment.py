@@ -102,7 +102,8 @@ class Commitment:
         reasons: in words, what is missing or contradictory in the files; empty if nothing is.
         forked: the ensemble went on without them, but they are in the tree of some server, or may
             be after its restart.
-        notes: in words, why proposals are uncertain or forked; empty if none are.
+        notes: in words, what servers wrote where they will not read it, and why proposals are
+            uncertain or forked; empty if there is nothing of that.
         replicas: each server, compared with the committed ones.
         astray: where two servers contradict each other in what was committed.
     """
@@ -147,7 +148,7 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
     """
     size = max(len(nodes), ensemble_size or 0)
     reasons: list[str] = []
-    notes: list[str] = []
+    notes = [f"{name}: {what}" for name, files in nodes.items() for what in files.unread]
     if len(nodes) < size:
         reasons.append(f"the files of {size - len(nodes)} of {size} servers are missing")
     proposals: dict[int, Txn] = {}

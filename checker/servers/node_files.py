@@ -14,7 +14,7 @@ from typing import BinaryIO
 from rumpus.checker.servers.own_words import OwnWords, read_own_words
 from rumpus.checker.servers.snapshot import UnreadableSnapshot, read_snapshot
 from rumpus.checker.servers.tree_digest import Znode
-from rumpus.checker.servers.txnlog import CorruptLog, Known, LogFile, read_log
+from rumpus.checker.servers.txnlog import CorruptLog, Known, LogFile, read_log, written_behind
 from rumpus.checker.untrusted_file import open_regular, read_regular
 
 MOST_LOGGED = 1 << 30
@@ -47,6 +47,7 @@ class NodeFiles:
         current_epoch: None if there is no such file.
         accepted_epoch: None if there is no such file.
         damage: in words, what could not be read (the server may have had more then).
+        unread: in words, what stands in logs behind their end, where the server will not read it.
         digest: of the tree in the newest snapshot, (zxid, digest); None if it has none.
         read_tree: path -> znode, of the snapshot with this zxid in its name; raises
             ``checker.servers.snapshot.UnreadableSnapshot``.
@@ -58,6 +59,7 @@ class NodeFiles:
     current_epoch: int | None = None
     accepted_epoch: int | None = None
     damage: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     digest: tuple[int, int] | None = None
     read_tree: Callable[[int], Mapping[str, Znode]] = field(default=_no_trees, compare=False)
     own_words: OwnWords = field(default_factory=OwnWords)
@@ -84,6 +86,7 @@ def read_node_directory(
     files = directory / "version-2"
     logs: list[LogFile] = []
     damage: list[str] = []
+    unread: list[str] = []
     for _, path in sorted(_named(files, "log")):
         with open_regular(path) as file:
             try:
@@ -91,6 +94,12 @@ def read_node_directory(
             except CorruptLog as problem:
                 logs.append(LogFile(path.name, problem.txns, "torn record", problem.offset))
                 damage.append(str(problem))
+            if behind := written_behind(file, logs[-1]):
+                unread.append(
+                    f"transaction log {path.name} goes on for {behind:,} bytes behind byte "
+                    f"{logs[-1].offset}, where no server reads: it wrote behind a record that it "
+                    "had not finished"
+                )
         most -= logs[-1].offset
     snapshots = {zxid: path for zxid, path in _named(files, "snapshot") if _is_whole(path)}
     newest = snapshots[max(snapshots)] if snapshots else None
@@ -100,6 +109,7 @@ def read_node_directory(
         current_epoch=_number(files / "currentEpoch"),
         accepted_epoch=_number(files / "acceptedEpoch"),
         damage=tuple(damage),
+        unread=tuple(unread),
         digest=None if newest is None else _digest_of(newest),
         read_tree=lambda zxid: read_snapshot(snapshots[zxid]),
         own_words=read_own_words(directory),

@@ -147,6 +147,11 @@ Known = dict[bytes, Txn]
 """Payload -> its transaction. All servers log the same payloads, so each is parsed only once."""
 
 
+_PIECE = 1 << 20
+_MOST_BEHIND = 64 << 20
+"""Bytes behind a log's end that are looked at: servers take room for 64 MB at a time."""
+
+
 class LogFile(msgspec.Struct, frozen=True):
     """The transactions of one file in file order, why reading stopped, and at which byte."""
 
@@ -220,6 +225,37 @@ def read_log(
         txns.append(txn)
         at += _FRAME.size + length + 1
     return stop("end of file")
+
+
+def written_behind(file: BinaryIO, log: LogFile) -> int:
+    """How many bytes stand behind the end of a log, where no server will read them.
+
+    A server that crashes leaves padding behind its last record, whole or torn, and begins a new
+    file when it is back. One that goes on after a write has failed, on a full disk say, writes
+    behind the torn record: all of that is lost with its next restart (ZOOKEEPER-4882).
+
+    Args:
+        file: the log's.
+        log: what was read of it.
+    """
+    file.seek(log.offset)
+    frame = file.read(_FRAME.size)
+    if len(frame) == _FRAME.size and log.end != "padding":
+        _, length = _FRAME.unpack(frame)
+        file.seek(log.offset + _FRAME.size + min(max(length, 0), _LONGEST_RECORD) + 1)
+    elif log.end == "padding":
+        file.seek(log.offset)
+    first = last = None
+    for piece in range(_MOST_BEHIND // _PIECE):
+        data = file.read(_PIECE)
+        if not data:
+            break
+        kept = data.rstrip(b"\0")
+        if kept:
+            start = len(data) - len(data.lstrip(b"\0"))
+            first = piece * _PIECE + start if first is None else first
+            last = piece * _PIECE + len(kept)
+    return 0 if first is None or last is None else last - first
 
 
 def _check_header(file: BinaryIO, name: str) -> None:

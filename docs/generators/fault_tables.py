@@ -19,6 +19,7 @@ PARTLY: Final[Mapping[Capability, str]] = {
     "simulation": "simulated",
     "clock": "simulated, Redis",
     "triggers": "ZooKeeper's",
+    "full-disk": "ZooKeeper's",
     "stall": "simulated, or with Curator's clients",
 }
 """Where faults can be that need these."""

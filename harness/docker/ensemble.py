@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.full_disks import IN_MEMORY, FullDisks
 from rumpus.harness.docker.image import NODE, ensure_image, ensure_node_image, image_tag
 from rumpus.harness.docker.leftovers import is_left, labels, remove_run
 from rumpus.harness.docker.lossy_network import LossyNetwork
@@ -19,10 +20,12 @@ from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.server_kind import Answer
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.harness.docker.zookeeper_server import LOGS
 from rumpus.harness.ensemble import (
     Availability,
     Capability,
     Containers,
+    Disks,
     EnvironmentRefusal,
     Grudge,
     NodeState,
@@ -99,6 +102,8 @@ class DockerEnsemble:
         self._report = report
         self.containers: Containers | None = self
         self.packets: Packets | None = LossyNetwork(lambda: self._nodes, self._everywhere)
+        self._full_disks = FullDisks(lambda: self._nodes, LOGS)
+        self.disks: Disks | None = self._full_disks if system == NODE else None
         self.clocks: WallClocks | None = self if self._kind.clock_command else None
         self._client: DockerClient | None = None
         self._made = False
@@ -159,6 +164,7 @@ class DockerEnsemble:
                     network=network,
                     environment=self._environment(node.name),
                     command=self._kind.command(self.nodes, node.name),
+                    bounded={LOGS: IN_MEMORY} if self._full_disks.wanted else {},
                 )
                 node.start()
 
@@ -420,6 +426,7 @@ class DockerEnsemble:
             "clock": Availability(available=not why, why=why),
             "stall": Availability(available=False, why=PYTHON_THREADS),
             "triggers": Availability(available=True),
+            "full-disk": Availability(available=True),
             "containers": Availability(available=True),
         }
         if self.upgrades is None:
@@ -427,6 +434,8 @@ class DockerEnsemble:
             found["upgrade"] = Availability(available=False, why=why)
             why = "these servers are not ZooKeeper's, and only its requests are known"
             found["triggers"] = Availability(available=False, why=why)
+            why = "only ZooKeeper's servers have volumes that can be filled"
+            found["full-disk"] = Availability(available=False, why=why)
         return found
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:

@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
-from docker.types import LogConfig, Mount
+from docker.types import DriverConfig, LogConfig, Mount
 
 from rumpus.harness.docker.zookeeper_server import CLIENT_PORT
 from rumpus.harness.ensemble import EnvironmentRefusal, NodeState
@@ -73,8 +74,17 @@ class DockerNode:
         network: str,
         environment: Mapping[str, str],
         command: Sequence[str] = (),
+        bounded: Mapping[str, DriverConfig] = MappingProxyType({}),
     ) -> None:
         """Start the sidecar and make the server's container, without starting it.
+
+        Args:
+            tools_image: the sidecar's.
+            server_image: the server's.
+            network: the run's.
+            environment: the server's.
+            command: the server's; empty: its image's own.
+            bounded: path in the server -> what makes the volume there, which the sidecar has, too.
 
         Raises:
             docker.errors.APIError: the engine refused.
@@ -86,6 +96,11 @@ class DockerNode:
             mounts=[
                 Mount(target=place, source=None, type="tmpfs")
                 for place in self._places(tools_image)
+                if place not in bounded
+            ]
+            + [
+                Mount(place, None, type="volume", labels=self._labels, driver_config=driver)
+                for place, driver in bounded.items()
             ],
             entrypoint=["sleep"],
             command=["infinity"],
@@ -104,6 +119,11 @@ class DockerNode:
         self._sidecar.start()
         self._sidecar.reload()
         settings = self._sidecar.attrs["NetworkSettings"]
+        shared = {
+            each["Destination"]: each["Name"]
+            for each in self._sidecar.attrs["Mounts"]
+            if each["Destination"] in bounded
+        }
         self.ip = settings["Networks"][network]["IPAddress"]
         published = (settings["Ports"][f"{port}/tcp"][0] for port in self._ports)
         self.addresses = [(each["HostIp"], int(each["HostPort"])) for each in published]
@@ -121,7 +141,9 @@ class DockerNode:
             mounts=[
                 Mount(target=place, source=None, type="volume", labels=self._labels)
                 for place in self._places(server_image)
-            ],
+                if place not in shared
+            ]
+            + [Mount(place, name, type="volume") for place, name in shared.items()],
             name=f"rumpus-{self._run_id}-{self.name}",
             **self._settings,
         )

@@ -11,6 +11,7 @@ from rumpus.harness.ensemble import (
     Availability,
     Capability,
     Containers,
+    Disks,
     EnvironmentRefusal,
     Grudge,
     NodeState,
@@ -35,7 +36,10 @@ _POLL_S = 0.05
 
 OFFERED: Final[Mapping[Capability, Availability]] = {
     **dict.fromkeys(
-        ("kill", "pause", "partition", "loss", "clock", "stall", "triggers", "simulation"),
+        (
+            *("kill", "pause", "partition", "loss", "clock", "stall", "triggers", "full-disk"),
+            "simulation",
+        ),
         Availability(True),
     ),
     "upgrade": Availability(
@@ -75,6 +79,7 @@ class SimEnsemble:
         self.containers: Containers | None = None
         self.upgrades: Upgrades | None = None
         self.packets: Packets | None = machines
+        self.disks: Disks | None = machines
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network
         self._sleep = sleep

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rumpus.harness.ensemble import Losses
+from rumpus.harness.ensemble import DiskTrouble, Losses
 from rumpus.harness.links.triggers import SWITCH, FrameSeen
-from rumpus.harness.simulated_faults import DiskTrouble
 from rumpus.simulation.kernel.clock import BOOT, Clock
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND
@@ -38,6 +37,9 @@ class SimMachines:
     def power_off(self, node: str) -> None:
         """Cut the power of a server's machine."""
         self._cluster.power_off(node)
+
+    def prepare(self) -> None:
+        """Nothing: every simulated disk can have any trouble."""
 
     def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
         """Give a server's disk this fault, in place of any earlier one."""

@@ -92,7 +92,7 @@ class Servers(Processes):
         self._ready = dict.fromkeys(self.nodes, 0.0)
         self._grudge = {}
         self._leads = self.nodes[-1]
-        self.machines = Machines(self)
+        self.machines = self.disks = Machines(self)
         self.packets = Packets()
 
     def client_address(self, node):

@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from rumpus.checker.servers import node_files
+from rumpus.checker.servers.commitment import decide
 from rumpus.checker.servers.node_files import NodeFiles, read_node_directory
 from tests.checker.txnlog_encoder import as_read, create, log
 from tests.checker.zab_model import proposal, zxid
@@ -47,6 +48,37 @@ def test_read_node_directory_keeps_what_stands_before_damage(tmp_path):
         "transaction log log.3, byte 0",
     ]
     assert found.current_epoch is None
+
+
+@pytest.mark.parametrize(
+    ("end", "behind"),
+    [
+        (bytes(4096), 0),
+        (b"", 0),
+        (log(proposal(2))[16:-9], 0),  # torn, as a crash leaves it
+        (log(proposal(2))[16:-9] + bytes(4096), 0),
+        (log(proposal(2))[16:-1] + bytes(4096), 0),
+        (bytes(12) + log(proposal(2))[16:] + bytes(4096), len(log(proposal(2))) - 16),
+        (log(proposal(2))[16:-1] + b"?" + log(proposal(3))[16:], len(log(proposal(3))) - 16),
+    ],
+)
+def test_what_stands_behind_the_end_of_a_log_is_told(tmp_path, end, behind):
+    """A server that went on after a write had failed will not read it."""
+    files = tmp_path / "version-2"
+    files.mkdir()
+    whole = log(proposal(1))
+    (files / "log.1").write_bytes(whole + end)
+    found = read_node_directory(tmp_path)
+    assert [txn.zxid for txn in found.logs[0].txns] == [1]
+    if not behind:
+        assert found.unread == ()
+        return
+    (told,) = found.unread
+    count = int(told.partition(" for ")[2].partition(" bytes")[0])
+    assert abs(count - behind) <= 8  # the first bytes of a record may be 0
+    assert f"behind byte {len(whole)}, where no server reads" in told
+    notes = decide({"n1": found}).notes
+    assert notes[0] == f"n1: {told}"
 
 
 def test_of_a_log_of_holes_no_more_is_read_than_of_any(tmp_path, monkeypatch):
