@@ -47,6 +47,7 @@ class NodeFiles:
         current_epoch: None if there is no such file.
         accepted_epoch: None if there is no such file.
         damage: in words, what could not be read (the server may have had more then).
+        broken: those of them that no crash explains: it may leave a newest log without a header.
         unread: in words, what stands in logs behind their end, where the server will not read it.
         digest: of the tree in the newest snapshot, (zxid, digest); None if it has none.
         read_tree: path -> znode, of the snapshot with this zxid in its name; raises
@@ -59,6 +60,7 @@ class NodeFiles:
     current_epoch: int | None = None
     accepted_epoch: int | None = None
     damage: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     digest: tuple[int, int] | None = None
     read_tree: Callable[[int], Mapping[str, Znode]] = field(default=_no_trees, compare=False)
@@ -86,14 +88,18 @@ def read_node_directory(
     files = directory / "version-2"
     logs: list[LogFile] = []
     damage: list[str] = []
+    broken: list[str] = []
     unread: list[str] = []
-    for _, path in sorted(_named(files, "log")):
+    paths = [path for _, path in sorted(_named(files, "log"))]
+    for path in paths:
         with open_regular(path) as file:
             try:
                 logs.append(read_log(file, path.name, known, min(most, _room(file))))
             except CorruptLog as problem:
                 logs.append(LogFile(path.name, problem.txns, "torn record", problem.offset))
                 damage.append(str(problem))
+                if path != paths[-1] or problem.offset:
+                    broken.append(str(problem))
             if behind := written_behind(file, logs[-1]):
                 unread.append(
                     f"transaction log {path.name} goes on for {behind:,} bytes behind byte "
@@ -109,6 +115,7 @@ def read_node_directory(
         current_epoch=_number(files / "currentEpoch"),
         accepted_epoch=_number(files / "acceptedEpoch"),
         damage=tuple(damage),
+        broken=tuple(broken),
         unread=tuple(unread),
         digest=None if newest is None else _digest_of(newest),
         read_tree=lambda zxid: read_snapshot(snapshots[zxid]),

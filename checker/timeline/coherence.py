@@ -19,6 +19,7 @@ from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.coherence_of_logs import (
     OF_ANOTHER_RUN_NS,
     clocks_apart,
+    ended_early,
     unknown_to_history,
     unknown_to_logs,
 )
@@ -44,9 +45,11 @@ class Contradictions:
     logs: list[str] = field(default_factory=list)
     clock: list[str] = field(default_factory=list)
     wire: list[str] = field(default_factory=list)
+    short: list[str] = field(default_factory=list)
+    """What is there is reliable, and more should be."""
 
     def __iter__(self) -> Iterator[str]:
-        yield from (*self.history, *self.logs, *self.clock, *self.wire)
+        yield from (*self.history, *self.logs, *self.clock, *self.wire, *self.short)
 
 
 def contradictions(
@@ -89,6 +92,8 @@ def contradictions(
         found.wire += missing_on_the_wire(passed)
         if not found.wire:
             found.history += contrary_on_the_wire(passed, session_timeout)
+    if truth is not None:
+        found.short += ended_early(history, truth)
     if truth is None or lossy:
         return found
     found.logs += unknown_to_logs(history, truth)

@@ -53,6 +53,20 @@ def unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
             return
 
 
+def ended_early(history: History, truth: ServerTruth) -> Iterator[str]:
+    """What a server had applied when it was asked at the end, it has on its disk."""
+    tails = {each.name: each.tail for each in truth.replicas}
+    for op in history.events("control", "walk"):
+        node, applied = str(op.value.get("node")), op.value.get("zxid") or 0
+        tail = tails.get(node, 0)
+        begins_an_epoch = applied & ((1 << _EPOCH_BITS) - 1) == 0
+        if applied > tail and not begins_an_epoch:
+            yield (
+                f"the files of {node} end at 0x{tail:x}, but it had applied 0x{applied:x} when it "
+                "was asked at the end"
+            )
+
+
 def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
     """A client has no more transactions in the logs, refused ones included, than it sent writes.
 

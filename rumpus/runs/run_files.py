@@ -157,6 +157,7 @@ def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, lis
             unread.append(f"the logs of {name} cannot be read: {error}")
         else:
             room -= sum(log.offset for log in files[name].logs)
+            unread += [f"a log of {name} cannot be read: {why}" for why in files[name].broken]
     del known  # only needed while reading; it takes much memory
     if not any(node.logs for node in files.values()):
         return None, unread

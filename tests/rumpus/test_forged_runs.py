@@ -88,6 +88,8 @@ SAID = {
     "logs cut short": "the servers' logs end at",
     "a session dropped": "but is not in the history",
     "two seconds later": "no client learned of its session within 2.0 s",
+    "one server without files": "the files of n1 end at 0x0, but it had applied",
+    "a log of one server emptied": "a log of n1 cannot be read",
     "three days later": "no client learned of its session within 2592",
     "two seconds earlier": "ms before it began in the servers' logs",
     "no faults could be chosen": "nemesis is not in test.json",

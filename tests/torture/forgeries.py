@@ -140,6 +140,21 @@ def two_seconds_earlier(run: RunDirectory, _: RunDirectory) -> bool:
 
 
 @forgery
+def one_server_without_files(run: RunDirectory, _: RunDirectory) -> bool:
+    for place in sorted(run.nodes.glob("*/version-2"))[:1]:
+        shutil.rmtree(place)
+    return True
+
+
+@forgery
+def a_log_of_one_server_emptied(run: RunDirectory, _: RunDirectory) -> bool:
+    first = min(run.nodes.glob("*/version-2/log.*"))
+    first.write_bytes(b"")
+    first.with_name("log.ffffffff").write_bytes(b"")
+    return True
+
+
+@forgery
 def three_days_later(run: RunDirectory, _: RunDirectory) -> bool:
     return _moved(run, 3 * 86_400_000_000_000)
 
