@@ -10,7 +10,9 @@ import re
 import resource
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import partial
+from math import isinf
 from operator import le
 from pathlib import Path
 from sys import intern
@@ -22,6 +24,9 @@ from rumpus.checker.history import History, Op, Process, wrong_process
 from rumpus.checker.untrusted_file import LONGEST_LINE
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.results.untrusted_file import open_regular
+
+_SURE = len("0.23456789012345")
+_SHOWN = 40
 
 MAX_LINE = LONGEST_LINE
 """Longest line that is written or read, in bytes with its newline."""
@@ -280,7 +285,7 @@ def read_records(path: Path) -> Iterator[list[Op]]:
         UnreadableRun: it cannot be read, a line before the end is not a record, or a process is
             neither a client nor has one of the known names; the message names the line.
     """
-    decoder = msgspec.json.Decoder(Op)
+    decoder = msgspec.json.Decoder(Op, float_hook=_distinct)
     number, previous = 0, -1
     for lines, count in _whole_lines(path):
         ops = _decoded(path, decoder, lines, number, count)
@@ -296,6 +301,22 @@ def read_records(path: Path) -> Iterator[list[Op]]:
         if ops:
             previous = ops[-1].index
             yield ops
+
+
+def _distinct(text: str) -> float:
+    """A number with a point or an exponent.
+
+    Raises:
+        ValueError: as a double it is the same as another number, or none.
+    """
+    number = float(text)
+    # With 15 digits no two are the same. What programs print has up to 17, and is the shortest.
+    if (len(text) > _SURE and Decimal(repr(number)) != Decimal(text)) or isinf(number):
+        raise ValueError(
+            f"{text[:_SHOWN]} would be rounded to {number!r}: write it with fewer digits, as an "
+            "integer or as text"
+        )
+    return number
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[bytes, int]]:

@@ -4,7 +4,8 @@ A hold ends with its session, and a session can end unseen. So a history in whic
 releases, and another one is granted the lock, follows the model *if* the session of the former had
 ended. That is an assumption, and not for the checker to make in silence. Known to have ended is
 
-- a session that the history's records say ended (`checker.deciders.ended_sessions`);
+- a session that the history's records say ended (`checker.deciders.ended_sessions`), unless
+  somebody began to use it after that;
 - a session whose process worked in another session afterwards: it uses one at a time;
 - a session whose process learned by an operation ``lost`` that it leads no longer.
 
@@ -83,11 +84,11 @@ def _ended(table: OperationTable, sessions: Values) -> Flags:
     last = np.array([alive[number] for number in numbers[before].tolist()], dtype=np.int64)
     ended = set(numbers[before[last <= table.returned[after]]].tolist())
     if table.ended:
-        used = np.unique(numbers[sessions.present]).tolist()
         objects = sessions.objects
-        ended.update(
-            each for each in used if (each if objects is None else objects[each]) in table.ended
-        )
+        for number in np.unique(numbers[sessions.present]).tolist():
+            told = table.ended.get(number if objects is None else objects[number])
+            if told is not None and alive.get(number, told) <= told:
+                ended.add(number)
     known: Flags = np.isin(numbers, list(ended))
     return known
 

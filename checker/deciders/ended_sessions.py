@@ -16,11 +16,11 @@ class EndedSessions:
     when its client's process was killed, and when the client is connected with another session.
 
     Attributes:
-        sessions: the sessions that ended.
+        sessions: the sessions that ended, and the time of the last record that says so, in ns.
     """
 
     def __init__(self) -> None:
-        self.sessions: set[Hashable] = set()
+        self.sessions: dict[Hashable, int] = {}
         self._current: dict[Hashable, Hashable] = {}
 
     def add(self, records: Iterable[Op]) -> None:
@@ -31,16 +31,20 @@ class EndedSessions:
         """
         for op in records:
             if op.process == "session" and isinstance(op.value, dict):
-                self._add(op.f, freeze(op.value.get("client")), freeze(op.value.get("session")))
+                client, session = (freeze(op.value.get(name)) for name in ("client", "session"))
+                self._add(op.f, op.time, client, session)
 
-    def _add(self, f: str, client: Hashable, session: Hashable) -> None:
+    def _add(self, f: str, time: int, client: Hashable, session: Hashable) -> None:
         if f == "connected":
             before = self._current.get(client)
             if before is not None and before != session:
-                self.sessions.add(before)
+                self._end(before, time)
             self._current[client] = session
         elif f in _ENDS:
             current = self._current.pop(client, None)
             ended = current if session is None else session
             if ended is not None:
-                self.sessions.add(ended)
+                self._end(ended, time)
+
+    def _end(self, session: Hashable, time: int) -> None:
+        self.sessions[session] = max(time, self.sessions.get(session, time))

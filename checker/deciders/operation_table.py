@@ -82,8 +82,8 @@ class OperationTable:
             table of some rows (`take`) keeps that of the whole history.
         ticks: ascending times; each is a nanosecond that was put in
             (`checker.deciders.program_order`) and is no part of the clock.
-        ended: sessions that ended at some time, by what the history's records say besides the
-            operations (`checker.deciders.ended_sessions`).
+        ended: sessions that ended, by what the history's records say besides the operations, and
+            when these say it (`checker.deciders.ended_sessions`).
     """
 
     functions: tuple[str, ...]
@@ -100,7 +100,7 @@ class OperationTable:
     completion: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     start: int = MISSING
     ticks: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    ended: frozenset[Hashable] = frozenset()
+    ended: Mapping[Hashable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         size = len(self.f)

@@ -197,7 +197,7 @@ class TableBuilder:
             refused=(outcome == FAIL) & ~error[completion],
             index=index[calls],
             completion=np.where(has, index[completion], -1),
-            ended=frozenset(self._ended.sessions),
+            ended=self._ended.sessions,
         )
 
     def _functions_in_order(

@@ -34,7 +34,8 @@ directory or its `history.jsonl`.
   an operation `lost` of an election. An operation of a holder shows that its session lived, if its
   answer names the session.
 - Values of **different types** are different, also inside lists and objects: `1`, `1.0`, `true` and
-  `"1"` are four values, and `{"a": 1}` is not `[["a", 1]]`. `1.0`, `1e0` and `1.00` are one. The
+  `"1"` are four values, and `{"a": 1}` is not `[["a", 1]]`. `1.0`, `1e0` and `1.00` are one; a
+  number that would be rounded, such as `9007199254740993.0`, is refused. The
   order of an object's keys does not count. Only a `counter` compares amounts: 3 and 3.0 are one
   total; where totals fit only if sums of numbers with a point were rounded, it answers *unknown*.
 

@@ -116,3 +116,11 @@ def test_released_holds_need_no_end_of_a_session():
 def test_every_model_that_knows_expiry_is_held_to_it():
     expiring = {name for name, entry in MODELS.items() if entry.expires}
     assert expiring == {*LOCKS, "read-write-lock", "double-barrier"}
+
+
+@pytest.mark.parametrize("model", LOCKS)
+@pytest.mark.parametrize("ending", [told("closed", "0x1"), told("lost", "0x1", client=7)])
+def test_a_session_that_is_used_after_its_end_was_told_has_not_ended(model, ending):
+    """Whoever tells it: an answer that names the session later shows that it lived."""
+    assert outcome(model, ending, *BOTH).outcome == "unknown"
+    assert outcome(model, BOTH[0], ending, *BOTH[1:]).outcome == "valid"
