@@ -11,6 +11,7 @@ of `in_python`: it never stands in a docstring or a comment, where it could end 
 import json
 import re
 import shlex
+import string
 from collections.abc import Iterable
 
 LONGEST_IN_MARKDOWN = 2000
@@ -83,6 +84,9 @@ def in_shell(words: Iterable[object]) -> str:
     return " ".join(_word_in_shell(str(word)) for word in words)
 
 
+_PLAIN_IN_SHELL = frozenset(string.ascii_letters + string.digits + "./_:=,+@")
+"""What stands for itself in the format of ``printf`` between single quotes."""
+
 LONGEST_NAME = 120
 """Characters of a part of a file's name; file systems allow 255 for the whole."""
 
@@ -120,12 +124,13 @@ def fenced(code: str, language: str) -> Markdown:
 def _word_in_shell(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
-    inside = word.replace("\\", "\\\\").replace("'", "\\'")
-    return f"$'{''.join(c if c.isprintable() else _bytes_in_shell(c) for c in inside)}'"
+    # $'...' is not for every shell: another one would read the word as the end of the quotation.
+    inside = "".join(c if c in _PLAIN_IN_SHELL else _bytes_in_shell(c) for c in word)
+    return f"\"$(printf '{inside}')\""
 
 
 def _bytes_in_shell(letter: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode(errors="surrogatepass"))
+    return "".join(f"\\{byte:03o}" for byte in letter.encode(errors="surrogatepass"))
 
 
 def _escaped_in_json(line: str) -> str:

@@ -4,7 +4,7 @@ A run's parts may contradict each other, or what this version of rumpus knows. T
 is not held against the recipe, and the verdict says what is in doubt.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -13,7 +13,7 @@ import msgspec
 from rumpus.checker.history import History, session_hex
 from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.coherence import Contradictions, contradictions
-from rumpus.checker.timeline.timeline import Asked, Effect, Timeline
+from rumpus.checker.timeline.timeline import Asked, Effect, LineOfContenders, Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
@@ -252,12 +252,35 @@ def _contradictions(
             "record"
             for field in record.differences(said)
         ]
+    found.short += _strange_nodes(record.line, history)
     if files.servers > record.nodes:
         found.logs.append(
             f"the run had {record.nodes} servers by {files.directory.record.name}, and there are "
             f"logs of {files.servers}"
         )
     return found
+
+
+def _strange_nodes(line: LineOfContenders | None, history: History) -> Iterator[str]:
+    """A grant whose node is none of the line that the run's description speaks of."""
+    if line is None or line.kind not in ("sequential", "single"):
+        return
+    for op in history:
+        node = op.value.get("node") if op.type == "ok" and isinstance(op.value, dict) else None
+        if not isinstance(node, str) or not node.startswith("/"):
+            continue
+        parent, _, name = node.rpartition("/")
+        if line.kind == "single":
+            fits = node == line.path
+        else:
+            marks = [line.mark, line.shared] if line.shared else [line.mark]
+            fits = parent == line.path and any(mark in name for mark in marks)
+        if not fits:
+            yield (
+                f"record {op.index} tells of {node}, which is no node of the line that "
+                f"test.json describes ({line.kind}, {line.path}, {line.mark!r})"
+            )
+            return
 
 
 def _sessions_on_links(files: RunFiles) -> dict[str, int]:

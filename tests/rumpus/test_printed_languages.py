@@ -249,17 +249,21 @@ def of_json(value):
 
 
 def words_of(command, place):
-    """The words of a command, as bash reads them; it can find no other program."""
+    """The words of a command, as shells read them; they can find no other program."""
     code = f"words() {{ printf '%s\\0' \"$@\"; }}; words {command}"
-    done = subprocess.run(
-        ["/bin/bash", "-c", code],
-        cwd=place,
-        env={"HOME": str(place), "PATH": "", "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        check=True,
-    )
-    assert list(place.iterdir()) == []
-    return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+    read = []
+    for shell in ("/bin/bash", "/bin/sh"):
+        done = subprocess.run(
+            [shell, "-c", code],
+            cwd=place,
+            env={"HOME": str(place), "PATH": "", "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            check=True,
+        )
+        assert list(place.iterdir()) == []
+        read.append(done.stdout.decode(errors="surrogateescape").split("\0")[:-1])
+    assert read[0] == read[1]
+    return read[0]
 
 
 @pytest.fixture(scope="module")

@@ -155,6 +155,12 @@ def a_log_of_one_server_emptied(run: RunDirectory, _: RunDirectory) -> bool:
 
 
 @forgery
+def another_line(run: RunDirectory, _: RunDirectory) -> bool:
+    line = json.loads(run.record.read_text())["line"]
+    return line is not None and told(run, line=line | {"path": "/rumpus/elsewhere"})
+
+
+@forgery
 def three_days_later(run: RunDirectory, _: RunDirectory) -> bool:
     return _moved(run, 3 * 86_400_000_000_000)
 
