@@ -108,6 +108,26 @@ def content_of(file: BinaryIO, largest: int) -> bytes:
     return file.read(min(largest, os.fstat(file.fileno()).st_size))
 
 
+def entries_below(directory: Path) -> Iterator["os.DirEntry[str]"]:
+    """All that is in a directory, however deep; no link is followed.
+
+    What cannot be looked at has nothing in it. ``os.walk`` and ``rglob`` call themselves for each
+    level, and fail at a thousand.
+    """
+    places = [str(directory)]
+    while places:
+        with contextlib.suppress(OSError), os.scandir(places.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    places.append(entry.path)
+                yield entry
+
+
+def files_below(directory: Path, ending: str) -> list[Path]:
+    """The paths below a directory whose names end so, in order."""
+    return sorted(Path(e.path) for e in entries_below(directory) if e.name.endswith(ending))
+
+
 def in_utf8(path: Path) -> str:
     """A path for messages, which are UTF-8: bytes of the name that are not are escaped."""
     return os.fsencode(path).decode(errors="backslashreplace")

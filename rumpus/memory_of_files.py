@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from rumpus.checker.untrusted_file import entries_below
+
 USUAL: Final = 900 * 10**6
 """Bytes for any files: the largest simulated run that a case may ask for is had with them."""
 
@@ -46,8 +48,9 @@ def _size(path: Path) -> int:
 
 
 def _statuses(directory: Path) -> Iterator[os.stat_result]:
-    for place, _, names in os.walk(directory):
-        yield from (Path(place, name).lstat() for name in names)
+    for entry in entries_below(directory):
+        if not entry.is_dir(follow_symlinks=False):
+            yield entry.stat(follow_symlinks=False)
 
 
 def _bytes(status: os.stat_result) -> int:

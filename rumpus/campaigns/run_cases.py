@@ -6,6 +6,7 @@ from pathlib import Path
 from rumpus.campaigns.case import Case, case_of, load_case
 from rumpus.campaigns.replaying import ENDING, case_name
 from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
+from rumpus.checker.untrusted_file import files_below
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
 from rumpus.runs.recorded_settings import own_code, settings_of
@@ -100,7 +101,7 @@ def cases_at(
         yield case_name(path), read(path)
     elif is_run(path):
         yield path.resolve().name, case_of_run(path, trust=trust)
-    elif found := sorted(path.rglob(f"*{ENDING}")):
+    elif found := files_below(path, ENDING):
         for each in found:
             yield case_name(each, path), read(each)
     elif path.exists():

@@ -11,6 +11,7 @@ from rumpus.campaigns.replaying import ENDING, case_name, judge_replay, replay_t
 from rumpus.campaigns.reproducing import runs_around
 from rumpus.campaigns.tasks import Attempt
 from rumpus.campaigns.trial_task import Seen, TrialTask
+from rumpus.checker.untrusted_file import files_below
 from rumpus.nights.pieces import Piece
 from rumpus.results.store_error import UnreadableRun
 from rumpus.usage_error import UsageError
@@ -111,7 +112,7 @@ def kept_cases(places: Sequence[Path]) -> tuple[list[Kept], list[str]]:
     found: dict[str, Kept] = {}
     wrong: list[str] = []
     for place in places:
-        files = [place] if place.is_file() else sorted(place.rglob(f"*{ENDING}"))
+        files = [place] if place.is_file() else files_below(place, ENDING)
         for path in files:
             try:
                 case = load_case(path)

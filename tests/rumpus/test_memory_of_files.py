@@ -2,13 +2,15 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rumpus.checker.untrusted_file import read_lines, read_regular
+from rumpus.checker.untrusted_file import files_below, read_lines, read_regular
+from rumpus.command_line import main
 from rumpus.exit_codes import in_words
 from rumpus.harness.memory import allowed, at_most, refuse_last_of_it
 from rumpus.memory_of_files import FOR_EACH, USUAL, memory_of_files
@@ -50,6 +52,22 @@ def test_a_file_of_many_names_counts_once(tmp_path):
     for number in range(100):
         (run / f"log{number}").hardlink_to(run / "log")
     assert memory_of_files(given(run)) == USUAL + 20_000 * FOR_EACH
+
+
+@pytest.mark.parametrize("command", ["check", "replay", "compare"])
+def test_directories_in_directories_in_directories(tmp_path, monkeypatch, capsys, command):
+    """A thousand of them: who walks them by calling himself for each fails."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1100):
+        os.mkdir("d")  # noqa: PTH102 - its whole path is too long
+        os.chdir("d")
+    monkeypatch.chdir(tmp_path)
+    try:
+        assert files_below(Path("d"), ".json") == []
+        assert main([command, *["d"] * (1 + (command == "compare"))]) == 2
+    finally:
+        subprocess.run(["rm", "-rf", "d"], check=True)  # pytest cannot
+    assert "defect" not in capsys.readouterr().err
 
 
 def test_a_limit_holds_while_its_block_runs():

@@ -11,6 +11,7 @@ import msgspec
 
 from rumpus.campaigns.case import SETTINGS
 from rumpus.campaigns.run_cases import judged_again
+from rumpus.checker.untrusted_file import files_below
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import NOT_PERFORMED, Tally, without_software
@@ -18,6 +19,8 @@ from rumpus.nights.records import FailureRow, RunRow, Subject
 from rumpus.runs.recorded_settings import settings_of
 from rumpus.usage_error import UsageError
 
+DESCRIPTION: Final = "test.json"
+"""The file by which a directory is a run's."""
 NIGHTS_OF_BRANCH: Final = 5
 """How many nights of a branch are compared: its newest."""
 
@@ -117,12 +120,13 @@ def _nights(tallies: Iterable[Tally]) -> tuple[str, ...]:
 
 def _runs_in(path: Path) -> list[Path]:
     """The directories of runs that a path names: its own, or those in it."""
-    if (path / "test.json").is_file():
+    if (path / DESCRIPTION).is_file():
         return [path]
     if not path.is_dir():
         return []
     # Each once, whatever links lead to it.
-    return sorted({each.parent.resolve() for each in path.glob("**/test.json")})
+    found = (each for each in files_below(path, DESCRIPTION) if each.name == DESCRIPTION)
+    return sorted({each.parent.resolve() for each in found})
 
 
 def _side_of_runs(word: str, directories: Iterable[Path], *, trust: bool) -> Side:
