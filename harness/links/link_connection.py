@@ -218,6 +218,8 @@ class Connection(FilteredConnection):
 
     def receive(self, end: End) -> None:
         """Read what has come at an end, and send it on as far as the link's state allows."""
+        if self._halted is not None:
+            return  # the other end has come to a frame in the same turn of the loop
         try:
             data = end.socket.recv(_CHUNK)
         except BlockingIOError:

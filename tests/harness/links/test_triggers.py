@@ -238,6 +238,19 @@ def test_what_waits_at_a_frame_passes_once_that_is_done(wires):
     passes(wires, server, client, reply(1) + reply(2))
 
 
+def test_frames_that_come_from_both_sides_at_once_are_each_waited_for(wires):
+    client, server = session(wires)
+    seen = []
+    for number in (1, 2, 3):
+        wires.links.arm_frame(0, number, lambda: seen.append(True))
+    server.sendall(reply(1) + reply(2))
+    client.sendall(request(1, ASK) + request(2, DELETE))
+    both = request(1, ASK) + request(2, DELETE)
+    assert wires.read(server, len(both)) == both
+    assert wires.read(client, len(reply(1)) * 2) == reply(1) + reply(2)
+    assert seen == [True] * 3
+
+
 def test_a_frame_that_comes_in_pieces_waits_as_one(wires):
     client, server = session(wires)
     seen = []
