@@ -71,7 +71,7 @@ class PacketLoss(ServerFault):
 
     def losses(self) -> dict[str, dict[str, float]]:
         """Node -> the node from which it loses packets -> their share."""
-        share = self.options.percent / 100
+        share = round(self.options.percent / 100, 4)  # as packet filters are told it
         found: dict[str, dict[str, float]] = {}
         for node in self.chosen:
             for other in self.context.ensemble.nodes:

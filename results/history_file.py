@@ -8,6 +8,7 @@ import json
 import os
 import re
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -26,6 +27,7 @@ from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.results.untrusted_file import open_regular
 
 _SURE = len("0.23456789012345")
+_LEAST = sys.float_info.min
 _SHOWN = 40
 
 MAX_LINE = LONGEST_LINE
@@ -310,8 +312,10 @@ def _distinct(text: str) -> float:
         ValueError: as a double it is the same as another number, or none.
     """
     number = float(text)
-    # With 15 digits no two are the same. What programs print has up to 17, and is the shortest.
-    if (len(text) > _SURE and Decimal(repr(number)) != Decimal(text)) or isinf(number):
+    # With 15 digits no two are the same, unless they are next to nothing. What programs print has
+    # up to 17, and is the shortest.
+    sure = len(text) <= _SURE and abs(number) >= _LEAST
+    if isinf(number) or not (sure or Decimal(repr(number)) == Decimal(text)):
         raise ValueError(
             f"{text[:_SHOWN]} would be rounded to {number!r}: write it with fewer digits, as an "
             "integer or as text"

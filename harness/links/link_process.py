@@ -87,6 +87,7 @@ class RemoteTrigger:
 
     Args:
         then: what is to be done here when it acts; None: nothing.
+        done: tells the proxy that it has been done.
         withdraw: disarms it there; when it acted.
     """
 

@@ -266,7 +266,8 @@ def _strange_nodes(line: LineOfContenders | None, history: History) -> Iterator[
     if line is None or line.kind not in ("sequential", "single"):
         return
     for op in history:
-        node = op.value.get("node") if op.type == "ok" and isinstance(op.value, dict) else None
+        value = op.value if op.type == "ok" else None  # read once: it is decoded each time
+        node = value.get("node") if isinstance(value, dict) else None
         if not isinstance(node, str) or not node.startswith("/"):
             continue
         parent, _, name = node.rpartition("/")

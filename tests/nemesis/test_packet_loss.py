@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from rumpus.harness.docker.packet_filter import lossy
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.runner import Nemesis
@@ -50,6 +51,21 @@ def test_a_direction_is_seen_from_the_servers_chosen(make_world, direction, loss
     assert stopped["verified"]
     assert stopped["lost"] == 10
     assert world.whole()
+
+
+def test_a_share_is_one_that_packet_filters_tell_apart(make_world):
+    """Else what is read back would never be what was asked for."""
+    world = make_world()
+    nemesis = world.nemesis(plan_of(direction="to", percent=100 / 3))
+    start, _ = nemesis.schedule()
+    assert nemesis.invoke(start.f, start.value)["verified"]
+    wanted = world.servers.packets.losses()["n2"]
+    listing = "-A INPUT -j RUMPUS-LOSSES\n" + "".join(
+        f"-A RUMPUS-LOSSES -s {node} -m statistic --mode random --probability "
+        f"{share + 4e-10:.11f} -c 1 60 -j DROP\n"
+        for node, share in wanted.items()
+    )
+    assert {node: share for node, (share, _) in lossy(listing).items()} == wanted
 
 
 def test_what_has_no_effect_is_not_in_force(make_world):

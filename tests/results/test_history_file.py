@@ -332,11 +332,18 @@ def test_a_number_that_would_be_rounded_is_refused_and_what_programs_print_is_no
     """Else two numbers that differ in the file would be one to every model."""
     path = tmp_path / "history.jsonl"
     line = '{"process":0,"type":"invoke","f":"add","time":1,"value":%s}\n'
-    kept = (0.1, 1e300, 0.1 + 0.2, 2**53 + 0.0, 1 / 3, -5e-324)
+    kept = (0.0, -0.0, 0.1, 1e300, 0.1 + 0.2, 2**53 + 0.0, 1 / 3, -5e-324)
     path.write_text("".join(line % repr(number) for number in kept))
     (ops,) = read_records(path)
     assert [op.value for op in ops] == list(kept)
-    for text in ("9007199254740993.0", "0.30000000000000001", "1e999", "-1e999"):
+    for text in (
+        "9007199254740993.0",
+        "0.30000000000000001",
+        "1e999",
+        "-1e999",
+        "1e-400",
+        "4e-324",
+    ):
         path.write_text(line % text)
         with pytest.raises(UnreadableRun, match="would be rounded to"):
             list(read_records(path))
