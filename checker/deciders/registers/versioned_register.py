@@ -7,6 +7,9 @@
 - ``cas([expected version, value]) -> {version}``: a write if the version is the expected one;
   failed without an error (`OperationTable.refused`), it was another.
 
+An answer may have both: then each version has one zxid, and no later one has a smaller zxid. (Two
+writes in one transaction have the same.)
+
 With the field ``zxid`` (if no operation has a ``version``) the same, except that a write's number
 only has to be larger than all before, and that there is no cas.
 
@@ -138,7 +141,7 @@ def impossible_alone(answers: Answers) -> Contradiction | None:
 def _impossible_together(answers: Answers) -> Contradiction | None:
     of_writes, of_reads = answers.counted()
     size = 1 + max((int(each.max()) for each in (of_writes, of_reads) if len(each)), default=0)
-    if found := _written_twice(answers, of_writes):
+    if found := _written_twice(answers, of_writes) or _other_zxids(answers):
         return found
     # The last assignment counts: the first read of a version, and a write before any read.
     known_by = np.full(size, -1)
@@ -168,6 +171,26 @@ def _written_twice(answers: Answers, of_writes: Ints) -> Contradiction | None:
         return None
     pair = answers.writes[of_writes == twice[0]][:2].tolist()
     return _pair(answers, pair, f"no two writes make the same {answers.kind}")
+
+
+def _other_zxids(answers: Answers) -> Contradiction | None:
+    """Two answers with versions whose zxids contradict them."""
+    if answers.kind != VERSION or ZXID not in answers.table.fields:
+        return None
+    zxids = answers.table.field(ZXID).ints("the zxids of a versioned-register")
+    rows = np.concatenate((answers.writes, answers.reads))
+    rows = rows[zxids[rows] != MISSING]
+    rows = rows[np.lexsort((zxids[rows], answers.number[rows]))]
+    apart, after = np.diff(answers.number[rows]) > 0, np.diff(zxids[rows])
+    wrong = np.flatnonzero(np.where(apart, after < 0, after != 0))
+    if not len(wrong):
+        return None
+    pair = rows[wrong[0] : wrong[0] + 2].tolist()
+    one, other = (f"0x{zxids[row]:x}" for row in pair)
+    why = "a later version has no smaller zxid" if apart[wrong[0]] else "a version has one zxid"
+    return contradicting(
+        pair, answers.told, f"{why}, and these have {one} and {other}", surely=True
+    )
 
 
 def _pair(answers: Answers, rows: list[int], why: str) -> Contradiction:

@@ -246,6 +246,31 @@ CASES = {
             "a zxid has one value"
         ),
     ),
+    "a version with two zxids": (
+        [
+            op("write", 0, 0, 5, "a", version=1, zxid=17),
+            op("read", 1, 6, 7, result="a", version=1, zxid=18),
+        ],
+        None,
+        [0, 1],
+        (
+            "write('a') -> version 1 of process 0, and read() -> 'a', version 1, of process 1: "
+            "a version has one zxid, and these have 0x11 and 0x12"
+        ),
+    ),
+    "zxids against the versions": (
+        [
+            op("write", 0, 0, 5, "a", version=1, zxid=18),
+            op("write", 0, 6, 7, "b", version=2),
+            op("write", 0, 8, 9, "c", version=3, zxid=17),
+        ],
+        None,
+        [0, 2],
+        (
+            "write('a') -> version 1 of process 0, and write('c') -> version 3 of process 0: "
+            "a later version has no smaller zxid, and these have 0x12 and 0x11"
+        ),
+    ),
     "a stale read": (
         [
             op("write", 0, 1 * SECOND, 2 * SECOND, "a", version=1),
