@@ -81,6 +81,7 @@ class Replica:
         dropped: zxids after its newest snapshot that the ensemble went on without.
         reloaded: whether a later log file shows that it has read those from its disk since.
         snapshots: zxid of each snapshot that differs from the history -> paths of these znodes.
+        reach: zxid in the name of each snapshot -> the greatest zxid that a znode in it has.
         own_words: what it says of itself.
         truncated: committed transactions that it let another server drop while it led, each with
             the id of that server.
@@ -95,6 +96,7 @@ class Replica:
     dropped: tuple[int, ...] = ()
     reloaded: bool = False
     snapshots: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    reach: dict[int, int] = field(default_factory=dict)
     own_words: OwnWords = field(default_factory=OwnWords)
     truncated: tuple[tuple[int, Txn], ...] = ()
 
@@ -252,12 +254,13 @@ class _Look:
         except UnreadableSnapshot as why:
             replica.unread = str(why)
             return
+        reach = replica.reach[self.snapshot] = _latest(znodes.values())
         tree = DigestedTree(znodes)
         for txn in self.records or ():
             tree.apply(txn)
         paths: tuple[str, ...] = ()
         if tree.digest != right.digest:
-            ahead = history.touched_after(at, _latest(znodes.values()))
+            ahead = history.touched_after(at, reach)
             paths = tuple(sorted(set(tree.differences(right)) - ahead))
         if self.records is not None:
             replica.differing = paths

@@ -5,7 +5,8 @@ explains how), and replays it in the order of zxids. Times come from the leader'
 of different epochs may come from different clocks.
 """
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -17,6 +18,9 @@ from rumpus.checker.history import session_hex
 from rumpus.checker.servers.commitment import Commitment, decide
 from rumpus.checker.servers.node_files import NodeFiles, epoch
 from rumpus.checker.servers.txnlog import Txn
+
+LONGEST_SNAPSHOT = 10_000
+"""Milliseconds that a server may take to write a snapshot. Those of runs take some of them."""
 
 TRUE_TIMES = "true-times.json"
 """Name of a JSON file beside the servers' directories: zxid -> true time in ms since 1970.
@@ -177,7 +181,7 @@ def merge(
     commitment = decide(nodes, ensemble_size)
     # Only after the decision, because the digests of trees include the times as logged.
     times = true_times or {}
-    return ServerTruth(
+    truth = ServerTruth(
         replace(
             commitment,
             committed=_settled(commitment.committed, times),
@@ -186,6 +190,26 @@ def merge(
             forked=_settled(commitment.forked, times),
         )
     )
+    truth.reasons += _slow_snapshots(truth)
+    return truth
+
+
+def _slow_snapshots(truth: ServerTruth) -> Iterator[str]:
+    """Snapshots with effects of long after the transaction that they are named after.
+
+    A server goes on while it writes one, but not for so long. Such a snapshot tells nothing of what
+    the server had at that zxid, and it would hide a gap in its log.
+    """
+    zxids = [txn.zxid for txn in truth.committed]
+    for replica in truth.replicas:
+        for named, reach in sorted(replica.reach.items()):
+            inside = truth.committed[bisect_right(zxids, named) : bisect_right(zxids, reach)]
+            if inside and inside[-1].time_ms - inside[0].time_ms > LONGEST_SNAPSHOT:
+                took = (inside[-1].time_ms - inside[0].time_ms) / 1000
+                yield (
+                    f"{replica.name}: snapshot.{named:x} has effects of 0x{reach:x}, which was "
+                    f"{took:.0f} s later: it is of another time than its name says"
+                )
 
 
 def _settled(txns: tuple[Txn, ...], true_times: Mapping[int, int]) -> tuple[Txn, ...]:

@@ -92,8 +92,7 @@ def contradictions(
         found.wire += missing_on_the_wire(passed)
         if not found.wire:
             found.history += contrary_on_the_wire(passed, session_timeout)
-    if truth is not None:
-        found.short += ended_early(history, truth)
+    found.short += ended_early(history, truth)
     if truth is None or lossy:
         return found
     found.logs += unknown_to_logs(history, truth)

@@ -53,9 +53,12 @@ def unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
             return
 
 
-def ended_early(history: History, truth: ServerTruth) -> Iterator[str]:
-    """What a server had applied when it was asked at the end, it has on its disk."""
-    tails = {each.name: each.tail for each in truth.replicas}
+def ended_early(history: History, truth: ServerTruth | None) -> Iterator[str]:
+    """What a server had applied when it was asked at the end, it has on its disk.
+
+    Without any files (``truth`` is None) it has nothing.
+    """
+    tails = {} if truth is None else {each.name: each.tail for each in truth.replicas}
     for op in history.events("control", "walk"):
         node, applied = str(op.value.get("node")), op.value.get("zxid") or 0
         tail = tails.get(node, 0)

@@ -201,6 +201,8 @@ def _server_leases(run: RunDirectory, record: RunRecord) -> tuple[ServerView | N
             )
     if not servers:
         return None, unread
+    if not unread and len(servers) < record.nodes:
+        unread.append(f"the files of {record.nodes - len(servers)} servers are not there")
     # Servers that know nothing of each other grant by majority; of others, any one may tell first.
     quorum = record.nodes // 2 + 1 if system.independent else 1
     if log.everywhere:

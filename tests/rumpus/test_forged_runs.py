@@ -89,6 +89,7 @@ SAID = {
     "a session dropped": "but is not in the history",
     "two seconds later": "no client learned of its session within 2.0 s",
     "one server without files": "the files of n1 end at 0x0, but it had applied",
+    "no files of servers": "the files of n1 end at 0x0, but it had applied",
     "a log of one server emptied": "a log of n1 cannot be read",
     "another line": "which is no node of the line that test.json describes",
     "three days later": "no client learned of its session within 2592",
@@ -111,6 +112,38 @@ def test_what_contradicts_itself_is_told(bases, tmp_path, name):
     run = RunDirectory(tmp_path / "run")
     assert forge(name, run, RunDirectory(bases.other))
     assert SAID[name] in " ".join(judge_run(run)[2].reasons)
+
+
+LOSS = (
+    "run append --server-mutant discontinuous-committed-log --ensemble sim --nodes 5 --clients 4 "
+    "--time-limit 55 --usage think=0.5 --seed 1 --plan docs/plans/staggered-kills.json"
+)
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory):
+    """A run after which the log of n4 lacks 56 committed transactions, up to 0x200000038."""
+    runs = tmp_path_factory.mktemp("lost")
+    assert main([*LOSS.split(), "--runs", str(runs)]) == 1
+    return (runs / "latest").resolve()
+
+
+@pytest.mark.parametrize("source", ["nodes/n4/*/snapshot.3*", "nodes/n5/*/snapshot.2*"])
+def test_a_snapshot_of_another_time_hides_no_gap(lost, tmp_path, source):
+    run = RunDirectory(shutil.copytree(lost, tmp_path / "run"))
+    (snapshot,) = run.path.glob(source)
+    snapshot.rename(run.nodes / "n4/version-2/snapshot.200000038")
+    run.seal()
+    verdict = judge_run(run).verdict
+    assert verdict.outcome == "unknown"
+    assert "n4: snapshot.200000038 has effects of 0x" in " ".join(verdict.reasons)
+
+
+def test_servers_without_files_are_not_said_to_have_lost_nothing(lost, tmp_path):
+    run = RunDirectory(shutil.copytree(lost, tmp_path / "run"))
+    shutil.rmtree(run.nodes)
+    run.seal()
+    assert outcome(run) == "unknown"
 
 
 def test_logs_of_another_time_are_of_another_run(bases, tmp_path):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rumpus.workloads.registry import WORKLOADS
 from tests.torture import bad_places, load, troubled_runs
-from tests.torture.bases import bases
+from tests.torture.bases import bases, losses
 from tests.torture.damaged_runs import accidents, forgeries, game, performed_again
 from tests.torture.ended_commands import (
     COMMANDS,
@@ -77,6 +77,7 @@ def main() -> int:
 def _tortures(arguments: argparse.Namespace, place: Path) -> list[Named]:
     """All of them."""
     made = cache(lambda: bases(place / "bases", arguments.families.split(",")))
+    lost = cache(lambda: losses(place / "losses"))
     seed, docker = arguments.seed, not arguments.no_docker
     found: list[Named] = [
         ("histories", lambda to: hostile_histories(made(), arguments.histories, to, seed)),
@@ -84,6 +85,7 @@ def _tortures(arguments: argparse.Namespace, place: Path) -> list[Named]:
         ("damaged", lambda to: accidents(made(), arguments.directories, to, seed)),
         ("forged", lambda to: forgeries(made(), to)),
         ("game", lambda to: game(made(), to, arguments.pairs)),
+        ("lost", lambda to: [forgeries(lost(), to), *game(lost(), to / "game", arguments.pairs)]),
         ("performed", lambda to: performed_again(made()[:2], to)),
         ("deaf", lambda _: troubled_runs.deaf(made()[0].path, 0)),
         ("read-only", partial(bad_places.read_only, docker=docker)),

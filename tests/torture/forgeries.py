@@ -147,6 +147,12 @@ def one_server_without_files(run: RunDirectory, _: RunDirectory) -> bool:
 
 
 @forgery
+def no_files_of_servers(run: RunDirectory, _: RunDirectory) -> bool:
+    shutil.rmtree(run.nodes)
+    return True
+
+
+@forgery
 def a_log_of_one_server_emptied(run: RunDirectory, _: RunDirectory) -> bool:
     first = min(run.nodes.glob("*/version-2/log.*"))
     first.write_bytes(b"")

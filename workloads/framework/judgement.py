@@ -1,6 +1,6 @@
 """The verdict on a run, by its timeline: what the checks found, and whether enough happened."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from rumpus.checker.check import Check, all_kinds, declaration, perform
@@ -12,6 +12,7 @@ from rumpus.checker.measures import measure
 from rumpus.checker.server_promises.answers import check_server_answers
 from rumpus.checker.server_promises.events import check_server_events
 from rumpus.checker.server_promises.limits import check_server_limits
+from rumpus.checker.server_promises.replay import incomplete
 from rumpus.checker.server_promises.rules import check_server_rules
 from rumpus.checker.server_promises.sessions import check_server_sessions
 from rumpus.checker.server_promises.state import check_server_state
@@ -140,6 +141,7 @@ def judge_timeline(
     if not (timeline.lossy or timeline.damaged):
         promised |= OF_SERVERS
     made = workload.catalogue.get(recipe)
+    servers_on_trial = workload.plain and made is not None and not getattr(made, "faulty", False)
     if isinstance(made, CatalogueEntry) and not workload.plain:
         promised |= OF_PROGRAMS
     judged = [*ON_SERVERS, *workload.judged_by(), check_errors]
@@ -147,14 +149,34 @@ def judge_timeline(
         *questions,
         *findings(workload, timeline, judged),
         *_open_questions(timeline, workload, judged),
+        *(_of_servers_files(timeline) if servers_on_trial and not timeline.lossy else ()),
     ]
     leave_undecided(timeline, checks, promised)
     verdict = judge(checks, promised, strict=timeline.strict)
-    if workload.plain and made is not None and not getattr(made, "faulty", False):
+    if servers_on_trial:
         verdict.blamed = "servers"
     per_release = verdict.stats("herd").get("per_release")
     verdict.measures = measure(timeline, per_release=per_release)
     return verdict
+
+
+def _of_servers_files(timeline: Timeline) -> Iterator[CheckResult]:
+    """What servers that are on trial themselves have on their disks, where that is not known.
+
+    A recipe can be judged by what its clients saw. Of servers that would say too much: what they
+    lost, nobody may have asked for.
+    """
+    truth = timeline.truth
+    if truth is None:
+        return
+    unknown = [what] if (what := incomplete(truth)) else []
+    unknown += [
+        f"the tree of {each.name} was not compared with the others ({each.unread})"
+        for each in truth.replicas
+        if each.differing is None and not unknown
+    ]
+    if unknown:
+        yield CheckResult(name="the servers' files", unknown=unknown)
 
 
 def _open_questions(

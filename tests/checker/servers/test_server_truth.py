@@ -3,7 +3,14 @@
 import pytest
 
 from rumpus.checker.servers.node_files import NodeFiles
-from rumpus.checker.servers.server_truth import Epoch, SessionLife, ZnodeLife, merge
+from rumpus.checker.servers.server_truth import (
+    LONGEST_SNAPSHOT,
+    Epoch,
+    SessionLife,
+    ZnodeLife,
+    merge,
+)
+from rumpus.checker.servers.tree_digest import Znode
 from rumpus.checker.servers.txnlog import LogFile
 from tests.checker.txnlog_encoder import create, txn
 
@@ -223,3 +230,17 @@ def test_a_session_ends_once():
         at(6, "closeSession", S1, cxid=9, paths=()),
     )
     assert found.sessions()[HEX1] == SessionLife(HEX1, 1, 1000, 4000, 4, 4000, expired=True)
+
+
+@pytest.mark.parametrize(("ms", "told"), [(LONGEST_SNAPSHOT, 0), (LONGEST_SNAPSHOT + 1, 1)])
+def test_a_snapshot_has_no_effects_of_long_after_its_name(ms, told):
+    """From the first transaction that it need not have, to the last one that it has."""
+    times = (0, 90_000, 90_000, 90_000 + ms)
+    txns = [create(zxid, f"/n{zxid}", S1, time_ms=at) for zxid, at in enumerate(times, 1)]
+    trees = {0: {}, 2: {"": Znode(b"", 0, 0, 4, 0, 0, 0, 0, 0, 0)}}
+    log = LogFile("log.1", tuple(txns), "padding", 0)
+    found = merge({"n1": NodeFiles((log,), frozenset(trees), 0, read_tree=trees.__getitem__)})
+    words = [each for each in found.reasons if "of another time" in each]
+    assert len(words) == told
+    if told:
+        assert words[0].startswith("n1: snapshot.2 has effects of 0x4, which was 10 s later")
