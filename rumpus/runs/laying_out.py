@@ -90,6 +90,10 @@ def lay_out(
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
     found = Contradictions() if run.bare else _contradictions(files, said, clock)
+    line = record.line
+    if not run.bare and (other := _other_line(workload, record)):
+        found.short.append(other)
+        line = None
     if not found.wire:
         history = history.with_sessions(_sessions_on_links(files))
     damaged = bool(files.changed or found.history)
@@ -101,7 +105,7 @@ def lay_out(
         wire=WireRecords() if found.wire else files.wire,
         clock=clock,
         leases=None if found.clock or found.logs else files.leases,
-        line=record.line,
+        line=line,
         path=workload.path,
         session_timeout=record.session_timeout,
         tick_ms=record.tick_ms,
@@ -259,6 +263,22 @@ def _contradictions(
             f"logs of {files.servers}"
         )
     return found
+
+
+def _other_line(workload: Workload, record: RunRecord) -> str:
+    """What the run's description says of the line of contenders, if its recipe has another."""
+    if not workload.is_named(record.recipe):
+        return ""
+    try:
+        ours = workload.recipe_of(record.recipe).line(workload.path)
+    except MissingLibrary:  # it is for other servers, and what its class needs is not here
+        return ""
+    if ours == record.line:
+        return ""
+    return (
+        f"the line of contenders in test.json is {record.line}, and {workload.name} / "
+        f"{record.recipe} has {ours} in rumpus {__version__}"
+    )
 
 
 def _strange_nodes(line: LineOfContenders | None, history: History) -> Iterator[str]:

@@ -91,7 +91,7 @@ SAID = {
     "one server without files": "the files of n1 end at 0x0, but it had applied",
     "no files of servers": "the files of n1 end at 0x0, but it had applied",
     "a log of one server emptied": "a log of n1 cannot be read",
-    "another line": "which is no node of the line that test.json describes",
+    "another line": "the line of contenders in test.json is",
     "three days later": "no client learned of its session within 2592",
     "two seconds earlier": "ms before it began in the servers' logs",
     "no faults could be chosen": "nemesis is not in test.json",
