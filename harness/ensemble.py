@@ -30,6 +30,7 @@ Capability = Literal[
     "stall",
     "triggers",
     "full-disk",
+    "disk-journal",
     "containers",
     "simulation",
 ]
@@ -37,7 +38,8 @@ Capability = Literal[
 ``partition``, ``delay`` and ``loss``: of packets between servers. ``upgrade``: to other versions
 (``harness.upgrades``). ``clock``: ``WallClocks``. ``stall``: of one thread of a client
 (``ClientThreads``). ``triggers``: at single requests and frames of clients (``TriggerLinks``).
-``full-disk``: ``Disks`` that can be full.
+``full-disk``: ``Disks`` that can be full. ``disk-journal``: ``Disks`` whose unsynced writes are
+known, so that they can be slow, lie and lose power.
 ``containers``: ``Containers``. ``simulation``: all of
 ``harness.simulated_faults``."""
 
@@ -82,8 +84,8 @@ server exits. ``lying``: fsync reports success and makes nothing durable."""
 class Disks(Protocol):
     """The disks of servers that can be given a trouble."""
 
-    def prepare(self) -> None:
-        """Make ready what that needs; to be called before the servers start."""
+    def prepare(self, trouble: DiskTrouble | None) -> None:
+        """Make ready what this needs, or what ``power_off`` does; before the servers start."""
 
     def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
         """Give a disk this trouble, in place of any earlier one."""
@@ -93,6 +95,9 @@ class Disks(Protocol):
 
     def mend_disk(self, node: str) -> None:
         """End a disk's trouble."""
+
+    def power_off(self, node: str) -> None:
+        """Cut the power: the server is gone, and so is all or part of what was not synced."""
 
 
 class WallClocks(Protocol):

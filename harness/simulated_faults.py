@@ -1,6 +1,6 @@
 """Faults that only simulated machines and networks can be given.
 
-They concern power, disks, clocks and threads.
+They concern clocks, delays and threads.
 
 An ensemble, clients and links that support them have attributes of these types; where an attribute
 is None, faults that need it are refused by name (``nemesis.registry.require``).
@@ -13,9 +13,6 @@ from rumpus.harness.links.triggers import ArmedTrigger, FrameSeen
 
 class Machines(Protocol):
     """The machines that servers run on."""
-
-    def power_off(self, node: str) -> None:
-        """Cut the power: the server is gone, and so is all or part of what was not synced."""
 
     def skew_clock(self, node: str, *, step: float, rate: float) -> None:
         """Set the wall clock ``step`` seconds forward; both clocks then run at this rate."""

@@ -4,7 +4,9 @@ import math
 from abc import abstractmethod
 from typing import ClassVar, Literal, Protocol
 
+from rumpus.harness.ensemble import Ensemble
 from rumpus.nemesis.client_fault import ClientFault
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Draft, Fault, Target, Target_contra, Turn
 from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.server_fault import ServerFault
@@ -129,13 +131,20 @@ class PowerOff(ServerProcess):
 
     kind = "power-off"
     summary = "servers' machines lose power: writes that were not synced may be lost or torn"
-    needs = "simulation"
+    needs = "disk-journal"
     usual = False
     stopped = "dead"
 
+    @classmethod
+    def prepare(cls, entry: Entry, ensemble: Ensemble) -> None:
+        """Have disks made of which it is known what was not synced."""
+        del entry
+        if ensemble.disks is not None:
+            ensemble.disks.prepare(None)
+
     def stop(self, target: str) -> None:
         """Cut the power of a server's machine."""
-        self.context.machines.power_off(target)
+        self.context.disks.power_off(target)
 
 
 class ClientProcess(StoppedProcess[int], ClientFault):

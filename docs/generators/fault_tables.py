@@ -20,6 +20,7 @@ PARTLY: Final[Mapping[Capability, str]] = {
     "clock": "simulated, Redis",
     "triggers": "ZooKeeper's",
     "full-disk": "ZooKeeper's",
+    "disk-journal": "ZooKeeper's",
     "stall": "simulated, or with Curator's clients",
 }
 """Where faults can be that need these."""

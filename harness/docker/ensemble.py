@@ -6,21 +6,28 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
+from rumpus.harness.docker.disks import ContainerDisks
 from rumpus.harness.docker.engine import connect, refusals
-from rumpus.harness.docker.full_disks import IN_MEMORY, FullDisks
-from rumpus.harness.docker.image import NODE, ensure_image, ensure_node_image, image_tag
+from rumpus.harness.docker.image import (
+    NODE,
+    ensure_image,
+    ensure_node_image,
+    image_tag,
+    version_of,
+)
 from rumpus.harness.docker.leftovers import is_left, labels, remove_run
 from rumpus.harness.docker.lossy_network import LossyNetwork
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.server_kind import Answer
 from rumpus.harness.docker.systems import SYSTEMS
-from rumpus.harness.docker.zookeeper_server import LOGS
+from rumpus.harness.docker.zookeeper_server import DATA, LOGS
 from rumpus.harness.ensemble import (
     Availability,
     Capability,
@@ -102,8 +109,8 @@ class DockerEnsemble:
         self._report = report
         self.containers: Containers | None = self
         self.packets: Packets | None = LossyNetwork(lambda: self._nodes, self._everywhere)
-        self._full_disks = FullDisks(lambda: self._nodes, LOGS)
-        self.disks: Disks | None = self._full_disks if system == NODE else None
+        self._disks = ContainerDisks(lambda: self._nodes, DATA, LOGS)
+        self.disks: Disks | None = self._disks if system == NODE else None
         self.clocks: WallClocks | None = self if self._kind.clock_command else None
         self._client: DockerClient | None = None
         self._made = False
@@ -162,14 +169,16 @@ class DockerEnsemble:
                     tools_image=tools_image,
                     server_image=server_image,
                     network=network,
-                    environment=self._environment(node.name),
+                    environment=self._environment(node.name) | self._disks.environment,
                     command=self._kind.command(self.nodes, node.name),
-                    bounded={LOGS: IN_MEMORY} if self._full_disks.wanted else {},
+                    shared=self._disks.volumes,
+                    prepared=partial(self._disks.begin, node.name),
                 )
                 node.start()
 
         self._everywhere(bring_up)
         self._await_service()
+        self._everywhere(lambda node: self._disks.settle(node.name))
 
     def _await_service(self) -> None:
         deadline = time.monotonic() + START_S
@@ -427,6 +436,7 @@ class DockerEnsemble:
             "stall": Availability(available=False, why=PYTHON_THREADS),
             "triggers": Availability(available=True),
             "full-disk": Availability(available=True),
+            "disk-journal": Availability(available=True),
             "containers": Availability(available=True),
         }
         if self.upgrades is None:
@@ -435,7 +445,10 @@ class DockerEnsemble:
             why = "these servers are not ZooKeeper's, and only its requests are known"
             found["triggers"] = Availability(available=False, why=why)
             why = "only ZooKeeper's servers have volumes that can be filled"
-            found["full-disk"] = Availability(available=False, why=why)
+            found["full-disk"] = found["disk-journal"] = Availability(available=False, why=why)
+        elif self._image is not None and version_of(self._image) is None:
+            why = "only the project's own images have what notes servers' writes (docker/zookeeper)"
+            found["disk-journal"] = Availability(available=False, why=why)
         return found
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:

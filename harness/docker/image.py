@@ -126,15 +126,19 @@ def ensure_node_image(
     return tag
 
 
+def version_of(name: str) -> str | None:
+    """The version of ZooKeeper that one of the project's own images has; None: another image."""
+    return next((each for each in DEBIAN_RELEASES if name == image_tag(NODE, each)), None)
+
+
 def ensure_image(client: DockerClient, name: str, report: Report = lambda _: None) -> str:
     """Pull an image unless the engine has it, or build it if it is one of a version; its name.
 
     Raises:
         EnvironmentRefusal: it is neither here nor can it be pulled or built.
     """
-    for version in DEBIAN_RELEASES:
-        if name == image_tag(NODE, version):
-            return ensure_node_image(client, report, NODE, version)
+    if version := version_of(name):
+        return ensure_node_image(client, report, NODE, version)
     if is_there(client, name):
         return name
     report(f"pulling {name}")

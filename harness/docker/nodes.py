@@ -8,7 +8,7 @@ finds its network unchanged, and its image needs no network tools.
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -74,7 +74,8 @@ class DockerNode:
         network: str,
         environment: Mapping[str, str],
         command: Sequence[str] = (),
-        bounded: Mapping[str, DriverConfig] = MappingProxyType({}),
+        shared: Mapping[str, DriverConfig | None] = MappingProxyType({}),
+        prepared: Callable[[], None] = lambda: None,
     ) -> None:
         """Start the sidecar and make the server's container, without starting it.
 
@@ -84,7 +85,9 @@ class DockerNode:
             network: the run's.
             environment: the server's.
             command: the server's; empty: its image's own.
-            bounded: path in the server -> what makes the volume there, which the sidecar has, too.
+            shared: path in the server -> what makes the volume there, which the sidecar has, too;
+                None: the engine's usual driver.
+            prepared: called when the sidecar runs, before the server's container is made.
 
         Raises:
             docker.errors.APIError: the engine refused.
@@ -96,11 +99,11 @@ class DockerNode:
             mounts=[
                 Mount(target=place, source=None, type="tmpfs")
                 for place in self._places(tools_image)
-                if place not in bounded
+                if place not in shared
             ]
             + [
                 Mount(place, None, type="volume", labels=self._labels, driver_config=driver)
-                for place, driver in bounded.items()
+                for place, driver in shared.items()
             ],
             entrypoint=["sleep"],
             command=["infinity"],
@@ -119,10 +122,10 @@ class DockerNode:
         self._sidecar.start()
         self._sidecar.reload()
         settings = self._sidecar.attrs["NetworkSettings"]
-        shared = {
+        volumes = {
             each["Destination"]: each["Name"]
             for each in self._sidecar.attrs["Mounts"]
-            if each["Destination"] in bounded
+            if each["Destination"] in shared
         }
         self.ip = settings["Networks"][network]["IPAddress"]
         published = (settings["Ports"][f"{port}/tcp"][0] for port in self._ports)
@@ -135,15 +138,16 @@ class DockerNode:
             # Keep the whole output, readable through the engine, whatever the engine's default.
             "log_config": LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
         }
+        prepared()
         self._server = self._client.containers.create(
             server_image,
             # Anonymous volumes, as the image declares them, with labels by which to find them.
             mounts=[
                 Mount(target=place, source=None, type="volume", labels=self._labels)
                 for place in self._places(server_image)
-                if place not in shared
+                if place not in volumes
             ]
-            + [Mount(place, name, type="volume") for place, name in shared.items()],
+            + [Mount(place, name, type="volume") for place, name in volumes.items()],
             name=f"rumpus-{self._run_id}-{self.name}",
             **self._settings,
         )
@@ -308,25 +312,47 @@ class DockerNode:
             tarfile.ReadError: at every try, a file grew while it was copied.
         """
         destination.mkdir(parents=True, exist_ok=True)
-        # The engine notes a file's size, then reads the file. If a running server's file has grown
-        # in between, the archive ends there, incomplete.
-        for attempt in range(_COPY_TRIES):
-            try:
-                chunks, _ = self._server.get_archive(str(source))
-            except NotFound:
-                return  # a server that died before it wrote anything
-            try:
-                with _spooled(chunks) as archive, tarfile.open(fileobj=archive) as tar:
-                    for member in tar:
-                        content = tar.extractfile(member)
-                        if content is not None:
-                            name = Path(member.name).name
-                            (destination / name).write_bytes(content.read())
-            except tarfile.ReadError:
-                if attempt == _COPY_TRIES - 1:
-                    raise
-            else:
-                return
+        for name, content in _files_of(self._server, source):
+            (destination / name).write_bytes(content)
+
+    def read_folder(self, source: PurePosixPath) -> dict[str, bytes]:
+        """Name -> content, of the files of a folder that the sidecar has, too (``shared``).
+
+        Empty if there is no such folder.
+
+        Raises:
+            tarfile.ReadError: at every try, a file grew while it was copied.
+        """
+        return dict(_files_of(self._sidecar, source))
+
+    def write_files(self, archive: bytes) -> None:
+        """Write the files of a tar archive to where the sidecar has them, too (``shared``)."""
+        self._sidecar.put_archive("/", archive)
+
+
+def _files_of(container: "Container", source: PurePosixPath) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder, with their names; nothing if there is no such folder.
+
+    If one grows while it is copied, all come once more.
+    """
+    # The engine notes a file's size, then reads the file. If a running server's file has grown
+    # in between, the archive ends there, incomplete.
+    for attempt in range(_COPY_TRIES):
+        try:
+            chunks, _ = container.get_archive(str(source))
+        except NotFound:
+            return  # a server that died before it wrote anything
+        try:
+            with _spooled(chunks) as archive, tarfile.open(fileobj=archive) as tar:
+                for member in tar:
+                    content = tar.extractfile(member)
+                    if content is not None:
+                        yield Path(member.name).name, content.read()
+        except tarfile.ReadError:
+            if attempt == _COPY_TRIES - 1:
+                raise
+        else:
+            return
 
 
 def freeze(container: "Container", patience: float = _FREEZE_S) -> None:

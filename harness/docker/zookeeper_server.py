@@ -8,6 +8,8 @@ from rumpus.harness import srvr
 from rumpus.harness.docker.server_kind import Addresses, Answer, System
 
 CLIENT_PORT = 2181
+DATA = "/data"
+"""Where images of ZooKeeper have snapshots and epochs, if nobody says another place."""
 LOGS = "/datalog"
 """Where images of ZooKeeper have their transaction logs, if nobody says another place."""
 
@@ -84,7 +86,7 @@ class ZooKeeperServer:
     def data(self, environment: Mapping[str, str]) -> Mapping[PurePosixPath, str]:
         """Logs and snapshots, in one folder. Their places have variables in the official image."""
         places = {
-            environment.get("ZOO_DATA_DIR") or "/data",
+            environment.get("ZOO_DATA_DIR") or DATA,
             environment.get("ZOO_DATA_LOG_DIR") or LOGS,
         }
         return {PurePosixPath(place) / "version-2": "version-2" for place in sorted(places)}

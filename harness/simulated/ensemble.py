@@ -37,7 +37,8 @@ _POLL_S = 0.05
 OFFERED: Final[Mapping[Capability, Availability]] = {
     **dict.fromkeys(
         (
-            *("kill", "pause", "partition", "loss", "clock", "stall", "triggers", "full-disk"),
+            *("kill", "pause", "partition", "loss", "clock", "stall", "triggers"),
+            *("full-disk", "disk-journal"),
             "simulation",
         ),
         Availability(True),

@@ -24,7 +24,8 @@ SLOWNESS = 50.0
 class SimMachines:
     """The machines of a cluster.
 
-    Implements ``harness.simulated_faults.Machines`` and ``harness.ensemble.WallClocks``.
+    Implements ``harness.simulated_faults.Machines`` and, of ``harness.ensemble``, ``Disks`` and
+    ``WallClocks``.
     """
 
     def __init__(self, cluster: Cluster, network: Network) -> None:
@@ -34,11 +35,7 @@ class SimMachines:
         self._dropped = 0
         """How many packets between servers had been lost when ``lose`` was last called."""
 
-    def power_off(self, node: str) -> None:
-        """Cut the power of a server's machine."""
-        self._cluster.power_off(node)
-
-    def prepare(self) -> None:
+    def prepare(self, trouble: DiskTrouble | None) -> None:
         """Nothing: every simulated disk can have any trouble."""
 
     def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
@@ -61,6 +58,10 @@ class SimMachines:
         """End the fault of a server's disk."""
         if self._troubles.pop(node, None) is not None:
             self._cluster.disks[node].heal()
+
+    def power_off(self, node: str) -> None:
+        """Cut the power of a server's machine."""
+        self._cluster.power_off(node)
 
     def skew_clock(self, node: str, *, step: float, rate: float) -> None:
         """Set the clocks of a server's process wrong; a restarted process has right ones."""

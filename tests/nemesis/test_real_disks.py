@@ -1,9 +1,13 @@
-"""The disk of a real server that is full: seen by a try, mended, and gone with the run."""
+"""The disks of real servers: full, slow, lying, and without power."""
 
+import os
+import re
+import time
 import uuid
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
+from kazoo.client import KazooClient
 
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
@@ -17,21 +21,65 @@ from rumpus.nemesis.targets import Targets
 pytestmark = pytest.mark.docker
 
 
-def test_nothing_can_be_written_until_it_is_healed(make_world):
+@pytest.fixture
+def server(make_world):
+    """One server, and a nemesis that has faults of these kinds for it: ids count from 1.
+
+    ``flags``: of the server's Java.
+    """
     world = make_world()
-    ensemble = DockerEnsemble(f"tests-{uuid.uuid4().hex[:8]}", nodes=1)
-    entry = Entry(id=1, at=1, kind="file-full", targets=Targets(names=("n1",)), duration=1)
-    prepare([entry], ensemble)
-    try:
-        ensemble.start()
-        nemesis = Nemesis(
-            FaultPlan(version=VERSION, entries=(entry,)),
-            ensemble,
-            world.links,
-            world.clients,
-            world.lock,
-            seed=0,
-        )
+
+    @contextmanager
+    def server(*kinds, flags=""):
+        ensemble = DockerEnsemble(f"tests-{uuid.uuid4().hex[:8]}", nodes=1, flags=flags)
+        at = Targets(names=("n1",))
+        entries = [
+            Entry(id=number, at=number, kind=kind, targets=at, duration=1)
+            for number, kind in enumerate(kinds, 1)
+        ]
+        prepare(entries, ensemble)
+        try:
+            ensemble.start()
+            plan = FaultPlan(version=VERSION, entries=tuple(entries))
+            yield (
+                ensemble,
+                Nemesis(plan, ensemble, world.links, world.clients, world.lock, seed=0),
+            )
+        finally:
+            ensemble.tear_down()
+        with closing(connect()) as client:
+            left = find_leftovers(client, everything=True)
+        assert ensemble.run_id not in {each.run_id for each in left}
+
+    return server
+
+
+@contextmanager
+def client(ensemble):
+    host, port = ensemble.client_address("n1")
+    found = KazooClient(f"{host}:{port}", timeout=20)
+    found.start(timeout=30)
+    yield found
+    found.stop()
+    found.close()
+
+
+def write(ensemble, names):
+    """Create znodes; how long each took on average, in seconds."""
+    with client(ensemble) as zookeeper:
+        began = time.monotonic()
+        for name in names:
+            zookeeper.create(f"/{name}", b"")
+        return (time.monotonic() - began) / len(names)
+
+
+def present(ensemble):
+    with client(ensemble) as zookeeper:
+        return {*zookeeper.get_children("/")} - {"zookeeper"}
+
+
+def test_nothing_can_be_written_until_it_is_healed(server):
+    with server("file-full") as (ensemble, nemesis):
         assert ensemble.disks.disk_trouble("n1") is None
         started = nemesis.invoke("start", {"id": 1})
         assert (started["verified"], started["detail"]) == (True, "by name; full")
@@ -41,15 +89,59 @@ def test_nothing_can_be_written_until_it_is_healed(make_world):
         assert stopped["verified"], stopped["detail"]
         assert ensemble.disks.disk_trouble("n1") is None
         assert nemesis.heal_all()["detail"] == "nothing was broken"
-        with pytest.raises(ValueError, match="cannot be slow"):
+        with pytest.raises(ValueError, match="no disk was made here that can be slow"):
             ensemble.disks.trouble_disk("n1", "slow")
-    finally:
-        ensemble.tear_down()
-    with closing(connect()) as client:
-        left = find_leftovers(client, everything=True)
-    assert ensemble.run_id not in {each.run_id for each in left}
 
 
-def test_other_runs_have_no_disks_that_can_be_filled(ensemble):
+@pytest.fixture
+def powerless(caplog):
+    """Carries out the fault of that id; returns how many writes are gone."""
+    caplog.set_level("INFO")
+
+    def powerless(nemesis, number):
+        caplog.clear()
+        started = nemesis.invoke("start", {"id": number})
+        assert started["verified"], started["detail"]
+        stopped = nemesis.invoke("stop", {"id": number})
+        assert stopped["verified"], stopped["detail"]
+        return int(re.search(r"n1 lost power: (\d+) writes", caplog.text)[1])
+
+    return powerless
+
+
+@pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")
+def test_power_fails_on_a_disk_that_is_honest_slow_and_lying(server, powerless):
+    """What was synced stays, and only that."""
+    first, second, third = ([f"{letter}{n}" for n in range(20)] for letter in "abc")
+    with server("power-off", "file-slow", "file-lie", "power-off") as (ensemble, nemesis):
+        usual = write(ensemble, first)
+        powerless(nemesis, 1)
+        assert present(ensemble) == {*first}
+        assert nemesis.invoke("start", {"id": 2})["detail"] == "by name; slow"
+        assert write(ensemble, second) > usual + 0.04
+        assert nemesis.invoke("stop", {"id": 2})["verified"]
+        assert nemesis.invoke("start", {"id": 3})["detail"] == "by name; lying"
+        write(ensemble, third)
+        assert powerless(nemesis, 4) > 0
+        left = present(ensemble)
+        assert {*first, *second} <= left
+        assert left < {*first, *second, *third}
+        assert ensemble.disks.disk_trouble("n1") == "lying", "until that is healed, too"
+        assert nemesis.invoke("stop", {"id": 3})["verified"]
+
+
+def test_a_server_that_does_not_sync_loses_what_it_acknowledged(server, powerless):
+    before, after = ([f"{letter}{n}" for n in range(20)] for letter in "ab")
+    with server("kill", "power-off", flags="-Dzookeeper.forceSync=no") as (ensemble, nemesis):
+        write(ensemble, before)
+        assert nemesis.invoke("start", {"id": 1})["verified"]
+        assert nemesis.invoke("stop", {"id": 1})["verified"]
+        assert present(ensemble) == {*before}, "a killed process takes nothing with it"
+        write(ensemble, after)
+        assert powerless(nemesis, 2) > 0
+        assert present(ensemble) < {*before, *after}
+
+
+def test_other_runs_have_no_disks_that_can_be_in_trouble(ensemble):
     assert {ensemble.disks.disk_trouble(node) for node in ensemble.nodes} == {None}
     ensemble.disks.mend_disk("n1")

@@ -237,7 +237,8 @@ def test_gathers_from_running_paused_and_dead_nodes(ensemble, eventually, tmp_pa
 @pytest.mark.docker
 def test_probe_tries_what_this_host_allows(ensemble):
     found = ensemble.probe()
-    assert tuple(found) == (*CAPABILITIES, "clock", "stall", "triggers", "full-disk", "containers")
+    disks = ("full-disk", "disk-journal")
+    assert tuple(found) == (*CAPABILITIES, "clock", "stall", "triggers", *disks, "containers")
     assert found["kill"].available
     assert found["clock"].why == "these servers read the host's clock"
     assert "interpreter lock" in found["stall"].why
