@@ -76,9 +76,10 @@ class Packets(Protocol):
         """How many packets have been lost since ``lose`` was last called."""
 
 
-DiskTrouble = Literal["slow", "full", "lying"]
+DiskTrouble = Literal["slow", "full", "failing", "lying"]
 """``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
-server exits. ``lying``: fsync reports success and makes nothing durable."""
+server exits. ``failing``: every fsync fails (EIO). ``lying``: fsync reports success and makes
+nothing durable."""
 
 
 class Disks(Protocol):

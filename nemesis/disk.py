@@ -1,4 +1,4 @@
-"""Faults of the servers' disks: ``file-slow``, ``file-full`` and ``file-lie``."""
+"""Faults of the servers' disks: ``file-slow``, ``file-full``, ``file-fail`` and ``file-lie``."""
 
 from typing import ClassVar
 
@@ -71,6 +71,20 @@ class FileFull(Disk):
     needs = "full-disk"
     summary = "nothing can be written: a server ends, or leaves the ensemble, at its next write"
     trouble = "full"
+
+
+class FileFail(Disk):
+    """Disks that fail to sync: servers end, or leave the ensemble, at their next write.
+
+    On real servers the failed write is not on the disk after a later sync that succeeds either:
+    Linux takes it for written from then on (Rebello et al., Can applications recover from fsync
+    failures?, ATC 2020). With ``power-off`` it is gone.
+    """
+
+    kind = "file-fail"
+    summary = "every fsync fails: a server ends, or leaves the ensemble, at its next write"
+    trouble = "failing"
+    drawn = False  # what seeds draw has to stay
 
 
 class FileLie(Disk):

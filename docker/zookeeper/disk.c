@@ -8,7 +8,8 @@
  * what they would be without this.
  *
  * $RUMPUS_DISK/trouble says what is wrong, and is read at each sync: "slow N" (every fsync takes N
- * microseconds longer) or "lying" (fsync does nothing, and reports success). A journal is used and
+ * microseconds longer), "failing" (fsync fails) or "lying" (fsync does nothing, and reports
+ * success). A journal is used and
  * not a layer below the file system, because that would need a privileged container.
  *
  * A record: operation, inode, offset, end of what is written, size before, time (ns, monotonic),
@@ -307,7 +308,7 @@ static int synced(int file, int (*sync)(int))
     char path[PATH_MAX], trouble[64] = "";
     struct stat status, before;
     off_t upto = 0;
-    int reader, found;
+    int reader, found, fails;
 
     if (!is_open_ours(file, path))
         return sync(file);
@@ -326,12 +327,15 @@ static int synced(int file, int (*sync)(int))
     pthread_mutex_unlock(&one_at_a_time);
     if (!strncmp(trouble, "slow ", 5))
         usleep((useconds_t)strtol(trouble + 5, NULL, 10));
-    found = sync(file);
-    if (!found && !fstat(file, &status)) {
+    fails = !strncmp(trouble, "failing", 7);
+    found = fails ? -1 : sync(file);
+    if ((fails || !found) && !fstat(file, &status)) {
         pthread_mutex_lock(&one_at_a_time);
-        note('S', status.st_ino, upto, 0, status.st_size, path, "", NULL, 0);
+        note(fails ? 'F' : 'S', status.st_ino, upto, 0, status.st_size, path, "", NULL, 0);
         pthread_mutex_unlock(&one_at_a_time);
     }
+    if (fails)
+        errno = EIO;
     return found;
 }
 

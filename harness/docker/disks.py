@@ -43,16 +43,15 @@ _EMPTY: Final = "rm -f {log}/.filler {log}/.probe"
 _NOTES: Final = "/disk"
 """Where the library has its journal and is told what is wrong."""
 _LIBRARY: Final = "/usr/local/lib/disk.so"
-_BEGIN: Final = f"chmod 1777 {_NOTES} && mkdir -p {_NOTES}/tried && touch {_NOTES}/tried/file"
+_BEGIN: Final = f"chmod 1777 {_NOTES}"
 _TELL: Final = f"printf %s '{{}}' > {_NOTES}/trouble"
 # A sync by the library, with its own journal: in microseconds, and whether it noted anything.
 _TRY: Final = (
-    f"rm -f {_NOTES}/tried/journal; cp {_NOTES}/trouble {_NOTES}/tried/trouble 2>/dev/null || "
-    f": > {_NOTES}/tried/trouble; began=$(date +%s%N); "
-    f"RUMPUS_DISK={_NOTES}/tried RUMPUS_DISK_ROOTS={_NOTES}/tried LD_PRELOAD={_LIBRARY} "
-    f"dd if=/dev/null of={_NOTES}/tried/file conv=fsync,notrunc status=none && "
-    f"echo $(( ($(date +%s%N) - began) / 1000 )) "
-    f"$(stat -c %s {_NOTES}/tried/journal 2>/dev/null || echo 0)"
+    "mkdir -p /tmp/tried/files; cd /tmp/tried; : > files/file; rm -f journal trouble; "
+    f"cp {_NOTES}/trouble . 2>/dev/null; began=$(date +%s%N); "
+    f"RUMPUS_DISK=/tmp/tried RUMPUS_DISK_ROOTS=/tmp/tried/files LD_PRELOAD={_LIBRARY} "
+    "dd if=/dev/null of=files/file conv=fsync,notrunc status=none 2>&1 || echo failed; "
+    "echo $(( ($(date +%s%N) - began) / 1000 )) $(stat -c %s journal 2>/dev/null || echo 0)"
 )
 _STATE: Final = "stat -c '%i %u %g %n' {} 2>/dev/null; echo uptime $(cut -d' ' -f1 /proc/uptime)"
 
@@ -138,7 +137,10 @@ class ContainerDisks:
         if self._full and "full" in self._run(node, _LOOK):
             return "full"
         if self._journaled:
-            took, noted = map(int, self._run(node, _TRY).split())
+            *failed, last = self._run(node, _TRY).splitlines()
+            took, noted = map(int, last.split())
+            if failed:
+                return "failing"
             if not noted:
                 return "lying"
             if took > SLOW_US:

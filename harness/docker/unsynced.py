@@ -6,6 +6,9 @@ safe are undone here, from the last one back:
 
 - Of the writes to a file since its last sync, in the last 30 s, a random number stays, and of the
   next one a random part (a torn write).
+- A write whose sync failed is never safe: a later sync that succeeds does not write it again
+  (Rebello et al., Can applications recover from fsync failures?, ATC 2020). What was written behind
+  it may stay.
 - Changes of names (creations, renames, deletions) go through one journal of the file system, in
   order, as in ext4: a sync of any file makes all earlier ones safe, and so do 5 s. Of the others
   the first few stay, a random number.
@@ -33,10 +36,10 @@ class Step(NamedTuple):
 
     Attributes:
         operation: ``C`` created, ``W`` written, ``T`` cut or extended, ``R`` renamed, ``U``
-            removed, ``S`` synced.
+            removed, ``S`` synced, ``F`` failed to sync.
         inode: the file; of ``R`` and ``U`` the one whose name went.
-        offset: where something was written, or the size to which it was cut; of ``S`` the length
-            that the journal had when the sync began; of ``R`` and ``U`` whether a name went.
+        offset: where something was written, or the size to which it was cut; of ``S`` and ``F`` the
+            length that the journal had when the sync began; of ``R`` and ``U`` whether a name went.
         end: the first byte behind what was written.
         size: of the file before.
         time: in ns, of the machine's monotonic clock.
@@ -107,7 +110,7 @@ def steps(journal: bytes) -> list[Step]:
     while at + _RECORD.size <= len(journal):
         operation, inode, offset, end, size, time, *lengths = _RECORD.unpack_from(journal, at)
         behind = at + _RECORD.size + sum(lengths)
-        if not 0 <= operation < 128 or chr(operation) not in "CWTRUS":
+        if not 0 <= operation < 128 or chr(operation) not in "CWTRUSF":
             raise ValueError(f"the journal of a disk has no record at byte {at}")
         if behind > len(journal):
             break
@@ -149,13 +152,51 @@ def after_power_failure(files: Files, journal: Iterable[Step], now: int, random:
         unsafe = step.place >= safe.get(step.inode, 0) and step.time > now - WRITEBACK_NS
         if step.operation in "WT" and unsafe:
             writes.setdefault(step.inode, []).append(step)
+    doomed = _never_written(every)
     gone = 0
     for inode in sorted(writes):
         gone += _undo_writes(left, writes[inode], random)
+    for step in doomed:
+        later = [
+            each
+            for each in every
+            if (each.operation, each.inode) == ("W", step.inode)
+            and each.place > step.place
+            and each not in doomed
+        ]
+        _leave_out(left, step, later)
     kept = random.randint(0, len(names))
     for step in reversed(names[kept:]):
         _undo_name(left, step)
-    return Lost(left, gone, len(names) - kept)
+    return Lost(left, gone + len(doomed), len(names) - kept)
+
+
+def _never_written(journal: list[Step]) -> list[Step]:
+    """Writes that no sync had made safe when one failed."""
+    waiting: dict[int, list[Step]] = {}
+    found: list[Step] = []
+    for step in journal:
+        if step.operation == "W":
+            waiting.setdefault(step.inode, []).append(step)
+        elif step.operation in "SF":
+            before = [each for each in waiting.get(step.inode, ()) if each.place < step.offset]
+            found += before if step.operation == "F" else ()
+            waiting[step.inode] = waiting.get(step.inode, [])[len(before) :]
+    return found
+
+
+def _leave_out(files: Files, step: Step, later: Iterable[Step]) -> None:
+    """Take a write away, and leave what later ones wrote, behind it or over it."""
+    content = files.contents.get(step.inode)
+    if content is None:
+        return
+    left = bytearray(content)
+    before = step.before.ljust(step.end - step.offset, b"\0")
+    over = [(each.offset, each.end) for each in later]
+    for at in range(step.offset, min(step.end, len(left))):
+        if not any(start <= at < end for start, end in over):
+            left[at] = before[at - step.offset]
+    files.contents[step.inode] = bytes(left)
 
 
 def _undo_writes(files: Files, steps: list[Step], random: Random) -> int:

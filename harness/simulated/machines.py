@@ -47,6 +47,8 @@ class SimMachines:
             disk.slow(SLOWNESS)
         elif trouble == "full":
             disk.full()
+        elif trouble == "failing":
+            disk.fail_sync()
         else:
             disk.lie()
 

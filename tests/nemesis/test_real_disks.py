@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.handlers.threading import KazooTimeoutError
 
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.ensemble import DockerEnsemble
@@ -55,10 +56,10 @@ def server(make_world):
 
 
 @contextmanager
-def client(ensemble):
+def client(ensemble, patience=30):
     host, port = ensemble.client_address("n1")
     found = KazooClient(f"{host}:{port}", timeout=20)
-    found.start(timeout=30)
+    found.start(timeout=patience)
     yield found
     found.stop()
     found.close()
@@ -107,6 +108,18 @@ def powerless(caplog):
         return int(re.search(r"n1 lost power: (\d+) writes", caplog.text)[1])
 
     return powerless
+
+
+def test_a_disk_that_fails_to_sync(server, powerless):
+    with server("file-fail", "power-off") as (ensemble, nemesis):
+        write(ensemble, ["a"])
+        started = nemesis.invoke("start", {"id": 1})
+        assert (started["verified"], started["detail"]) == (True, "by name; failing")
+        with pytest.raises(KazooTimeoutError), client(ensemble, 3):
+            pass  # a session is a write
+        stopped = nemesis.invoke("stop", {"id": 1})
+        assert stopped["verified"], stopped["detail"]
+        assert powerless(nemesis, 2) > 0, "what could not be synced"
 
 
 @pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs it")

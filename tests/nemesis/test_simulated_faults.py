@@ -10,7 +10,8 @@ from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.targets import Targets
 
-SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew", "follower-lag")
+DISK_FAULTS = ("file-slow", "file-full", "file-fail", "file-lie")
+SERVER_FAULTS = ("power-off", *DISK_FAULTS, "clock-skew", "follower-lag")
 CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request", "client-delay")
 
 
@@ -48,6 +49,7 @@ def test_is_seen_in_force_and_healed(make_world, kind):
         ("power-off", "servers", "power_off"),
         ("file-slow", "servers", "trouble_disk"),
         ("file-full", "servers", "trouble_disk"),
+        ("file-fail", "servers", "trouble_disk"),
         ("file-lie", "servers", "trouble_disk"),
         ("clock-skew", "servers", "skew_clock"),
         ("follower-lag", "servers", "delay_replication"),
