@@ -6,8 +6,10 @@ Nodes are named ``n1``, ``n2`` ... after their server ids. All calls block until
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, Protocol
 
+from rumpus.harness.damage import Damage
 from rumpus.harness.simulated_faults import Machines
 from rumpus.harness.upgrades import Upgrades
 
@@ -99,6 +101,9 @@ class Disks(Protocol):
 
     def power_off(self, node: str) -> None:
         """Cut the power: the server is gone, and so is all or part of what was not synced."""
+
+    def damage(self, node: str, damage: Damage, random: Random) -> str:
+        """Kill a server, and damage its files; what was done to them, in words."""
 
 
 class WallClocks(Protocol):

@@ -1,11 +1,15 @@
-"""Faults of the servers' disks: ``file-slow``, ``file-full``, ``file-fail`` and ``file-lie``."""
+"""Faults of the servers' disks: slow, full, failing, lying, damaged."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, get_args
 
+from rumpus.harness.damage import Damage
 from rumpus.harness.ensemble import Capability, DiskTrouble, Ensemble
 from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.fault import Draft, FaultOptions, Turn
 from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.processes import ServerProcess
 from rumpus.nemesis.server_fault import ServerFault
+from rumpus.nemesis.targets import Targets
 
 
 class Disk(ServerFault):
@@ -85,6 +89,77 @@ class FileFail(Disk):
     summary = "every fsync fails: a server ends, or leaves the ensemble, at its next write"
     trouble = "failing"
     drawn = False  # what seeds draw has to stay
+
+
+class DamageOptions(FaultOptions, frozen=True, kw_only=True):
+    """What is done to the files of a server.
+
+    Args:
+        how: see ``harness.damage.Damage``.
+    """
+
+    how: Damage = "wiped"
+
+
+class FileDamage(ServerProcess):
+    """Damage the files of servers: they are killed, and started again on what is left.
+
+    A server that does not start on its files is what an operator would make of it: one without any,
+    which gets all from the others. ZooKeeper promises nothing if a majority has lost something.
+    """
+
+    kind = "file-damage"
+    summary = (
+        "a server's files are gone, cut, or another by one bit; one that does not start on them "
+        "starts without any"
+    )
+    works_on = "the servers' disks"
+    needs = "disk-journal"
+    usual = False
+    drawn = False
+    sound = False
+    stopped = "dead"
+    takes = DamageOptions
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._done: list[str] = []
+        self._wiped: list[str] = []
+
+    @classmethod
+    def prepare(cls, entry: Entry, ensemble: Ensemble) -> None:
+        """Have disks made whose files can be reached."""
+        del entry
+        if ensemble.disks is not None:
+            ensemble.disks.prepare(None)
+
+    @classmethod
+    def draw(cls, turn: Turn) -> Draft:
+        """Draw a server, and what is done to its files."""
+        draft = super().draw(turn)
+        options = {"how": turn.rng.choice(get_args(Damage))}
+        return draft._replace(targets=Targets(role="one"), options=options)
+
+    def stop(self, target: str) -> None:
+        """Kill a server, and damage its files."""
+        words = self.context.disks.damage(target, self.options.how, self.rng)
+        self._done.append(f"{target}: {words}")
+
+    def healed(self, timeout: float) -> Finding:
+        """Wait until the servers serve again; take all files of one that does not start."""
+        back = super().healed(timeout)
+        if back.ok:
+            return back
+        for target in self.chosen:
+            if self.context.ensemble.state(target) == "dead":
+                self.context.disks.damage(target, "wiped", self.rng)
+                self.context.ensemble.restart(target)
+                self._wiped.append(target)
+        return super().healed(timeout) if self._wiped else back
+
+    def record(self) -> dict[str, Any]:
+        """What was done to which files, and which servers then started without any."""
+        return {"how": self.options.how, "done": self._done, "wiped": self._wiped}
 
 
 class FileLie(Disk):

@@ -18,7 +18,7 @@ from rumpus.nemesis.client_request import ClientRequest
 from rumpus.nemesis.client_stall import ClientStall
 from rumpus.nemesis.client_switch import ClientSwitch
 from rumpus.nemesis.clock import ClientClockSkew, ClockJump, ClockSkew
-from rumpus.nemesis.disk import FileFail, FileFull, FileLie, FileSlow
+from rumpus.nemesis.disk import FileDamage, FileFail, FileFull, FileLie, FileSlow
 from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.fault_context import FaultContext
@@ -55,6 +55,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClockJump,
         RollingUpgrade,
         FileFail,
+        FileDamage,
     )
 }
 """Every kind of fault by name. Kinds of other repositories come last (``register``)."""

@@ -22,6 +22,7 @@ from typing import Final
 
 from docker.types import DriverConfig
 
+from rumpus.harness.damage import Damage, damaged
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.unsynced import Files, after_power_failure, differences, steps
 from rumpus.harness.ensemble import DiskTrouble, EnvironmentRefusal
@@ -162,34 +163,52 @@ class ContainerDisks:
         """
         found = self._nodes()[node]
         found.kill()
-        *entries, last = self._run(node, _STATE.format(self._patterns())).splitlines()
-        owners: dict[str, tuple[int, int]] = {}
-        files = Files()
-        for entry in entries:
-            inode, user, group, path = entry.split(" ", 3)
-            owners[path], files.names[path] = (int(user), int(group)), int(inode)
-        content = {
-            f"{folder}/{name}": data
-            for folder in self._folders
-            for name, data in found.read_folder(PurePosixPath(folder)).items()
-        }
-        files.contents = {files.names[path]: content[path] for path in files.names}
+        *entries, last = self._run(node, _STATE.format(self._patterns)).splitlines()
+        content = self._contents(node)
+        inodes = {path: int(inode) for inode, _, _, path in map(_split, entries)}
+        files = Files(inodes, {inodes[path]: data for path, data in content.items()})
         journal = found.read_folder(PurePosixPath(_NOTES)).get("journal", b"")
         now = int(float(last.split()[1]) * 1e9)
         self._failures += 1
         random = Random(f"{node} {self._failures}")
         lost = after_power_failure(files, steps(journal), now, random)
         changes = differences(content, lost.files.by_path())
-        owner = next(iter(owners.values()), (0, 0))
-        gone = [path for path, data in changes.items() if data is None]
-        if written := {path: data for path, data in changes.items() if data is not None}:
-            found.write_files(_archive(written, owners, owner))
-        self._run(node, " ".join(["rm", "-f", f"{_NOTES}/journal", *gone]))
+        self._change(node, changes)
         log.info(
             "%s lost power: %d writes and %d changes of names are gone, of %d files",
             *(node, lost.writes, lost.names, len(changes)),
         )
 
+    def damage(self, node: str, damage: Damage, random: Random) -> str:
+        """Kill a server, and damage its files; what was done to them, in words.
+
+        Raises:
+            EnvironmentRefusal: the node cannot be reached.
+        """
+        self._nodes()[node].kill()
+        found = damaged(self._contents(node), damage, random)
+        self._change(node, found.changes)
+        return found.words
+
+    def _contents(self, node: str) -> dict[str, bytes]:
+        """Path -> content of a dead server's files."""
+        return {
+            f"{folder}/{name}": data
+            for folder in self._folders
+            for name, data in self._nodes()[node].read_folder(PurePosixPath(folder)).items()
+        }
+
+    def _change(self, node: str, changes: Mapping[str, bytes | None]) -> None:
+        """Change a dead server's files, for ever: nothing of them is unsynced."""
+        entries = self._run(node, _STATE.format(self._patterns)).splitlines()[:-1]
+        owners = {path: (int(user), int(group)) for _, user, group, path in map(_split, entries)}
+        owner = next(iter(owners.values()), (0, 0))
+        gone = [path for path, data in changes.items() if data is None]
+        if written := {path: data for path, data in changes.items() if data is not None}:
+            self._nodes()[node].write_files(_archive(written, owners, owner))
+        self._run(node, " ".join(["rm", "-f", f"{_NOTES}/journal", *gone]))
+
+    @property
     def _patterns(self) -> str:
         return " ".join(f"{folder}/*" for folder in self._folders)
 
@@ -198,6 +217,11 @@ class ContainerDisks:
         if code:
             raise EnvironmentRefusal(f"the disk of {node} cannot be reached: {said.strip()}")
         return said
+
+
+def _split(entry: str) -> list[str]:
+    """Inode, user, group and path, as `stat` prints them."""
+    return entry.split(" ", 3)
 
 
 def _archive(

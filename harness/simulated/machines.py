@@ -1,8 +1,10 @@
 """Faults of simulated machines, of servers and of clients: disks, clocks, delays, threads."""
 
 from collections.abc import Callable
+from random import Random
 from typing import TYPE_CHECKING
 
+from rumpus.harness.damage import Damage, damaged
 from rumpus.harness.ensemble import DiskTrouble, Losses
 from rumpus.harness.links.triggers import SWITCH, FrameSeen
 from rumpus.simulation.kernel.clock import BOOT, Clock
@@ -64,6 +66,16 @@ class SimMachines:
     def power_off(self, node: str) -> None:
         """Cut the power of a server's machine."""
         self._cluster.power_off(node)
+
+    def damage(self, node: str, damage: Damage, random: Random) -> str:
+        """Kill a server, and damage its files."""
+        self._cluster.kill(node)
+        disk = self._cluster.disks[node]
+        files = {path: disk.read(path) for path in disk.list()}
+        found = damaged(files, damage, random)
+        for path, data in found.changes.items():
+            disk.damage(path, data)
+        return found.words
 
     def skew_clock(self, node: str, *, step: float, rate: float) -> None:
         """Set the clocks of a server's process wrong; a restarted process has right ones."""

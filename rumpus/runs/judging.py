@@ -17,7 +17,7 @@ from rumpus.recipes.servers import SERVICES
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
-from rumpus.runs.laying_out import LYING_DISK, MOST_TOLD, lay_out, workload_of
+from rumpus.runs.laying_out import MOST_TOLD, lay_out, lossy_faults, workload_of
 from rumpus.runs.run_files import RunFiles, read_run
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.judgement import OF_SERVERS, judge_timeline
@@ -83,8 +83,8 @@ def judge_files(
     verdict.notes = _of_logs(files.truth)
     if timeline.lossy:
         verdict.notes.append(
-            f"the servers are not held to {' and '.join(sorted(OF_SERVERS))}: their disks lied "
-            f"({LYING_DISK})"
+            f"the servers are not held to {' and '.join(sorted(OF_SERVERS))}: their disks lost "
+            f"what they should have kept ({', '.join(lossy_faults(record))})"
         )
     missing = files.truth is None and files.leases is None and files.changed == []
     if missing and record.system != SERVICES:

@@ -17,6 +17,7 @@ from rumpus.checker.timeline.timeline import Asked, Effect, LineOfContenders, Ti
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
+from rumpus.nemesis.registry import BUILT_IN, FAULTS
 from rumpus.recipes.contests.interfaces import system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
@@ -33,9 +34,6 @@ from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5
 """How many items of a list a reason names; of the rest it gives the number."""
-
-LYING_DISK = "file-lie"
-"""The only fault after which ZooKeeper may lack what it acknowledged."""
 
 
 def workload_of(run: RunDirectory, record: RunRecord, given: Workload | None) -> Workload:
@@ -118,7 +116,7 @@ def lay_out(
             impossible=_impossible_effects(record.system, holding=workload.holding is not None),
         ),
         strict=record.strict and not damaged,
-        lossy=LYING_DISK in record.nemesis,
+        lossy=bool(lossy_faults(record)),
         damaged=damaged,
         foreign=record.system != ZOOKEEPER,
         unseen=record.system == SERVICES,
@@ -128,6 +126,11 @@ def lay_out(
         *differing,
         *(_questions_of_end(history) if said is not None or not run.bare else ()),
     ]
+
+
+def lossy_faults(record: RunRecord) -> list[str]:
+    """The kinds of fault of a run after which ZooKeeper may lack what it acknowledged."""
+    return [kind for kind in record.nemesis if kind in BUILT_IN and not FAULTS[kind].sound]
 
 
 def _own_effects(run: RunDirectory, record: RunRecord) -> set[Effect]:
@@ -245,7 +248,7 @@ def _contradictions(
         plan=record.planned(),
         truth=files.truth,
         clock=clock,
-        lossy=LYING_DISK in record.nemesis or record.options.get("server_mutant") is not None,
+        lossy=bool(lossy_faults(record)) or record.options.get("server_mutant") is not None,
         sessions=record.system == ZOOKEEPER,
         wire=None if files.changed is None or files.changed else files.wire,
         session_timeout=record.session_timeout,

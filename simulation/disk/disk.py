@@ -237,6 +237,17 @@ class Disk:
         for place in range(start, end):
             data[place] ^= 1 + int(self._random.random() * 255)
 
+    def damage(self, path: str, data: bytes | None) -> None:
+        """Give a file another content, in the cache and on the disk, or take it away (None)."""
+        self._note(f"disk {self.name} damages {path} {None if data is None else adler32(data)}")
+        _apply(((path, None if data is None else Contents(data)),), self._files)
+        _apply(((path, self._files.get(path)),), self._safe_files)
+        self._journal = deque(
+            (time, change)
+            for time, change in self._journal
+            if all(name != path for name, _ in change)
+        )
+
     def heal(self) -> None:
         """End all faults; what is not safe stays so until it is synced again."""
         self._note(f"disk {self.name} heals")

@@ -168,6 +168,11 @@ class Machines(Clocks):
         if self.takes("power_off", node):
             self._servers.kill(node)
 
+    def damage(self, node, damage, random):
+        if self.takes("damage", node):
+            self._servers.kill(node)
+        return f"{damage} at {random.random():.1f}"
+
     def trouble_disk(self, node, trouble):
         if self.takes("trouble_disk", node):
             self._troubles[node] = trouble

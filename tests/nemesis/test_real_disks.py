@@ -26,16 +26,16 @@ pytestmark = pytest.mark.docker
 def server(make_world):
     """One server, and a nemesis that has faults of these kinds for it: ids count from 1.
 
-    ``flags``: of the server's Java.
+    ``flags``: of the server's Java. ``options``: of the faults.
     """
     world = make_world()
 
     @contextmanager
-    def server(*kinds, flags=""):
+    def server(*kinds, flags="", **options):
         ensemble = DockerEnsemble(f"tests-{uuid.uuid4().hex[:8]}", nodes=1, flags=flags)
         at = Targets(names=("n1",))
         entries = [
-            Entry(id=number, at=number, kind=kind, targets=at, duration=1)
+            Entry(id=number, at=number, kind=kind, targets=at, duration=1, options=options)
             for number, kind in enumerate(kinds, 1)
         ]
         prepare(entries, ensemble)
@@ -153,6 +153,25 @@ def test_a_server_that_does_not_sync_loses_what_it_acknowledged(server, powerles
         write(ensemble, after)
         assert powerless(nemesis, 2) > 0
         assert present(ensemble) < {*before, *after}
+
+
+@pytest.mark.parametrize(
+    ("how", "left", "done"),
+    [
+        ("wiped", 0, r"n1: \d+ files are gone"),
+        ("cut", 20, r"n1: /datalog/version-2/log.1 is cut at byte \d+ of \d+"),
+    ],
+)
+def test_files_are_damaged(server, how, left, done):
+    names = [f"a{n}" for n in range(20)]
+    with server("file-damage", how=how) as (ensemble, nemesis):
+        write(ensemble, names)
+        started = nemesis.invoke("start", {"id": 1})
+        assert started["verified"], started["detail"]
+        assert re.fullmatch(done, started["done"][0])
+        stopped = nemesis.invoke("stop", {"id": 1})
+        assert stopped["verified"], stopped["detail"]
+        assert len(present(ensemble)) <= left
 
 
 def test_other_runs_have_no_disks_that_can_be_in_trouble(ensemble):

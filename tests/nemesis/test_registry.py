@@ -33,7 +33,10 @@ def test_kinds_are_usual_where_the_ensemble_offers_what_they_need():
     assert (*EVERYWHERE, "follower-lag") == SIMULATED
     offered = availability(OFFERED, "sim")
     assert [kind for kind in (*SIMULATED, *SOUND) if not offered[kind].available] == []
-    assert {kind for kind, fault in FAULTS.items() if not fault.sound} == {"file-lie"}
+    assert {kind for kind, fault in FAULTS.items() if not fault.sound} == {
+        "file-lie",
+        "file-damage",
+    }
 
 
 def test_what_the_ensemble_allows_is_told_of_exactly_the_known_faults(make_world):

@@ -11,7 +11,7 @@ from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.targets import Targets
 
 DISK_FAULTS = ("file-slow", "file-full", "file-fail", "file-lie")
-SERVER_FAULTS = ("power-off", *DISK_FAULTS, "clock-skew", "follower-lag")
+SERVER_FAULTS = ("power-off", "file-damage", *DISK_FAULTS, "clock-skew", "follower-lag")
 CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request", "client-delay")
 
 
@@ -47,6 +47,7 @@ def test_is_seen_in_force_and_healed(make_world, kind):
     ("kind", "part", "call"),
     [
         ("power-off", "servers", "power_off"),
+        ("file-damage", "servers", "damage"),
         ("file-slow", "servers", "trouble_disk"),
         ("file-full", "servers", "trouble_disk"),
         ("file-fail", "servers", "trouble_disk"),

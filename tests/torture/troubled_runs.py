@@ -49,9 +49,12 @@ STREAMS = "2>&-", ">&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full", "--json >&
 
 
 def words(ensemble: str, runs: Path, seed: int, seconds: float = 5) -> list[str]:
-    """A short run of a lock."""
+    """A short run of a lock; on real servers with faults that leave something to be undone."""
     line = f"run lock --ensemble {ensemble} --seed {seed} --time-limit {seconds} --clients 3"
-    return [*line.split(), "--nemesis", "kill,client-pause", "--json", "--runs", str(runs)]
+    kinds = "kill,client-pause"
+    if ensemble == "docker":
+        kinds += ",packet-loss,power-off,file-full"
+    return [*line.split(), "--nemesis", kinds, "--json", "--runs", str(runs)]
 
 
 def interrupted(ensemble: str, count: int, place: Path, seed: int = 0) -> Row:
