@@ -9,6 +9,8 @@ from typing import BinaryIO, Final, NamedTuple
 from urllib.parse import quote
 
 from rumpus.checker.untrusted_file import UnfitFile, open_regular
+from rumpus.nights.pages.rendering import PACKAGE as PAGES
+from rumpus.results.reports.assets import asset, hashed
 
 _PIECE: Final = 1 << 16
 MOST_ENTRIES: Final = 500
@@ -19,10 +21,15 @@ _TEXT: Final = frozenset(
 )
 
 ASLEEP: Final = (
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "sandbox allow-scripts; default-src 'none'; "
+    f"script-src '{hashed(asset('report.js'))}' '{hashed(asset('pages.js', package=PAGES))}'; "
     "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 )
-"""The policy of pages that others made: they are of no origin, and can ask nobody for anything."""
+"""The policy of pages that others made.
+
+They are of no origin, can ask nobody for anything, and run no script but those of our reports and
+of our pages of nights.
+"""
 
 
 class Entry(NamedTuple):

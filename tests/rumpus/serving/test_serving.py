@@ -16,6 +16,7 @@ import pytest
 from docs.generators.ten_nights import make_nights
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
+from rumpus.results.reports.assets import asset, hashed
 from rumpus.serving.application import Answers, KnownHosts, application
 from rumpus.serving.bounded_server import bounded
 from rumpus.serving.served_files import inside, listed, newest_runs, opened
@@ -158,10 +159,9 @@ def test_files_of_runs_are_served_as_what_they_are(ask, place):
     assert "<b>fair" not in page
     assert 'href="a%20b%23%3F%3A%3Ci%3E.txt"' in page
     assert ask("/runs/latest/a%20b%23%3F%3A%3Ci%3E.txt").text == "odd"
-    report = ask("/runs/latest/report.html")
-    assert report.headers["content-security-policy"].startswith(
-        "sandbox allow-scripts; default-src"
-    )
+    policy = ask("/runs/latest/report.html").headers["content-security-policy"]
+    ours = hashed(asset("report.js"))
+    assert policy.startswith(f"sandbox allow-scripts; default-src 'none'; script-src '{ours}'")
     assert ask("/runs/latest/history.jsonl").headers["content-type"].startswith("text/plain")
     assert ask("/runs/latest/bundle.zip").headers["content-disposition"] == "attachment"
     assert ask("/runs/latest").headers["location"] == "./latest/"
