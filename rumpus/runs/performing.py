@@ -49,7 +49,7 @@ from rumpus.runs.forks import Forks
 from rumpus.runs.patched_modules import digest_of_patched, patched_modules
 from rumpus.runs.real_world import ServicesWorld
 from rumpus.runs.run_options import TICK_MS
-from rumpus.runs.run_settings import OPTIONS, RunSettings, check
+from rumpus.runs.run_settings import OPTIONS, RunSettings, check, command_line
 from rumpus.runs.services import addresses
 from rumpus.runs.sim_world import SimWorld
 from rumpus.runs.swarm_settings import with_swarm
@@ -258,7 +258,8 @@ class PreparedRun:
             run=self._id,
             rumpus=__version__,
             started=datetime.now(UTC),
-            argv=["rumpus", *map(without_home, settings.argv)],
+            # A run of a night, an exploration or a case was not asked for by a command of its own.
+            argv=["rumpus", *map(without_home, settings.argv or command_line(settings)[1:])],
             workload=settings.workload,
             recipe=self._name,
             promises=self._recipe.promises,

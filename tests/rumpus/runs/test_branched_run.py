@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,13 @@ def test_real_servers_do_not_branch():
     docker = RunSettings(argv=(), workload="lock", ensemble="docker")
     with pytest.raises(UsageError, match="--ensemble docker: only simulated runs branch"):
         branched_run(docker, EMPTY, [], told, failed)
+
+
+def test_a_run_that_no_command_asked_for_says_which_one_repeats_it():
+    """Those of nights and explorations are such."""
+    asked = replace(settings(time_limit=1.0, seed=7), argv=())
+    with judged_run(asked, lambda _: None, plan=EMPTY) as judged:
+        again = judged.judgement.record.command_line()
+    assert again.startswith("rumpus run lock ")
+    assert "--time-limit 1.0" in again
+    assert "--seed 7" in again
