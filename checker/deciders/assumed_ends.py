@@ -5,17 +5,23 @@ releases, and another one is granted the lock, follows the model *if* the sessio
 ended. That is an assumption, and not for the checker to make in silence. Known to have ended is
 
 - a session that the history's records say ended (`checker.deciders.ended_sessions`), unless
-  somebody began to use it after that;
+  somebody began to use it after that, or resumed it;
 - a session whose process worked in another session afterwards: it uses one at a time;
 - a session whose process learned by an operation ``lost`` that it leads no longer.
 
 A history that follows the model is decided once more, as if no other session could end. If it does
 not follow the model then, the answer is unknown.
 
-**Cost**: one more decision of a history that has such sessions.
+A session that its client resumed had not ended before, whatever is said of it later. That is no
+operation, so the deciders do not see it. So a history with resumed sessions is decided once more,
+with an operation in each of them that shows that it lived. That is not held against the history as
+a violation: some client libraries tell of a lost connection after the next one has begun.
+
+**Cost**: one more decision of a history that has such sessions, of either kind.
 """
 
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +31,7 @@ from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.locks.acquire_release_pairs import by_process
 from rumpus.checker.deciders.locks.granted_tokens import LOST
 from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.resumed_sessions import with_resumed_sessions
 from rumpus.checker.deciders.values import MISSING, Flags, Values
 from rumpus.checker.deciders.wording import who
 
@@ -51,6 +58,15 @@ def without_assumed_ends(
     sessions = table.fields.get("session")
     if decision.valid is not True or not entry.expires or sessions is None:
         return decision
+    resumed = with_resumed_sessions(entry, table)
+    if resumed is not None:
+        found = decide(entry, resumed.table, initial, budget)
+        if found.valid is not True:
+            decision.valid = "unknown"
+            decision.unknown.append(_of_resumed(resumed.sessions, found))
+            return decision
+        table = resumed.table
+        sessions = table.fields["session"]
     lasting = sessions.present & ~_ended(table, sessions)
     if not lasting.any():
         return decision
@@ -83,11 +99,18 @@ def _ended(table: OperationTable, sessions: Values) -> Flags:
     alive = dict(zip(numbers[in_time].tolist(), table.call[in_time].tolist(), strict=True))
     last = np.array([alive[number] for number in numbers[before].tolist()], dtype=np.int64)
     ended = set(numbers[before[last <= table.returned[after]]].tolist())
-    if table.ended:
+    if table.told.ended:
         objects = sessions.objects
+        users = defaultdict(set)
+        for number, process in zip(
+            numbers[in_time].tolist(), table.process[in_time].tolist(), strict=True
+        ):
+            users[number].add(process)
         for number in np.unique(numbers[sessions.present]).tolist():
-            told = table.ended.get(number if objects is None else objects[number])
-            if told is not None and alive.get(number, told) <= told:
+            session = number if objects is None else objects[number]
+            told = table.told.ends_of(session, users[number])
+            lived = max(alive.get(number, MISSING), table.told.lived.get(session, MISSING))
+            if told is not None and lived <= told:
                 ended.add(number)
     known: Flags = np.isin(numbers, list(ended))
     return known
@@ -105,4 +128,16 @@ def _reason(table: OperationTable, sessions: Values, rows: list[int], strict: De
     return (
         f"nothing in the history says whether {listed} had ended: if it had, what was held in it "
         f"had ended too, and the history follows the model; {otherwise}: {why}"
+    )
+
+
+def _of_resumed(resumed: Sequence[Hashable], found: Decision) -> str:
+    shown = ", ".join(map(str, resumed[:_MOST_NAMED]))
+    more = len(resumed) - _MOST_NAMED
+    why = "; ".join(found.unknown) if found.witness is None else found.witness.description
+    shown += f", and {more} more" if more > 0 else ""
+    return (
+        f"clients were connected again in sessions in which they had been granted something "
+        f"({shown}), so these had not ended before; then the history does not follow the model: "
+        f"{why}"
     )

@@ -109,7 +109,7 @@ def forgetting(table: OperationTable, kept: Sequence[int]) -> OperationTable:
         completion=table.completion,
         start=table.start,
         ticks=table.ticks,
-        ended=table.ended,
+        told=table.told,
     )
 
 

@@ -10,13 +10,14 @@ does is in order even so: `checker.deciders.program_order` makes that visible in
 operation of unknown outcome returns at `NEVER`.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rumpus.checker.deciders.ended_sessions import SessionRecords
 from rumpus.checker.deciders.values import MISSING, Flags, Ints, Values, WrongOperations
 
 NEVER = 2**63 - 1
@@ -82,8 +83,7 @@ class OperationTable:
             table of some rows (`take`) keeps that of the whole history.
         ticks: ascending times; each is a nanosecond that was put in
             (`checker.deciders.program_order`) and is no part of the clock.
-        ended: sessions that ended, by what the history's records say besides the operations, and
-            when these say it (`checker.deciders.ended_sessions`).
+        told: what the history's records say of sessions besides the operations.
     """
 
     functions: tuple[str, ...]
@@ -100,7 +100,7 @@ class OperationTable:
     completion: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     start: int = MISSING
     ticks: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    ended: Mapping[Hashable, int] = field(default_factory=dict)
+    told: SessionRecords = field(default_factory=SessionRecords)
 
     def __post_init__(self) -> None:
         size = len(self.f)
@@ -133,7 +133,7 @@ class OperationTable:
             completion=self.completion[rows],
             start=self.start,
             ticks=self.ticks,
-            ended=self.ended,
+            told=self.told,
         )
 
     def only(self, *names: str) -> "OperationTable":

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.ended_sessions import EndedSessions
+from rumpus.checker.deciders.ended_sessions import SessionRecords
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     FIELDS,
@@ -68,10 +68,10 @@ class TableBuilder:
         self._types: list[NDArray[np.int8]] = []
         self._fs: list[NDArray[np.int16]] = []
         self._errors: list[NDArray[np.bool_]] = []
-        self._ended = EndedSessions()
+        self._sessions = SessionRecords()
 
     def add(self, records: Sequence[Op]) -> None:
-        """Add the next records; of those that are no client's only the ends of sessions count.
+        """Add the next records; of those that are no client's only those of sessions count.
 
         Raises:
             WrongOperations: there are too many functions, or a time, a process number or a value
@@ -79,7 +79,7 @@ class TableBuilder:
         """
         ops = [op for op in records if type(op.process) is int]
         if len(ops) < len(records):
-            self._ended.add(records)
+            self._sessions.add(records)
         types = np.array([_TYPES[op.type] for op in ops], dtype=np.int8)
         self._types.append(types)
         self._times.append(_bounded(ops, "time", -_MAX_TIME, _MAX_TIME))
@@ -197,7 +197,7 @@ class TableBuilder:
             refused=(outcome == FAIL) & ~error[completion],
             index=index[calls],
             completion=np.where(has, index[completion], -1),
-            ended=self._ended.sessions,
+            told=self._sessions,
         )
 
     def _functions_in_order(

@@ -119,8 +119,52 @@ def test_every_model_that_knows_expiry_is_held_to_it():
 
 
 @pytest.mark.parametrize("model", LOCKS)
-@pytest.mark.parametrize("ending", [told("closed", "0x1"), told("lost", "0x1", client=7)])
+@pytest.mark.parametrize("ending", [told("closed", "0x1"), told("lost", "0x1")])
 def test_a_session_that_is_used_after_its_end_was_told_has_not_ended(model, ending):
     """Whoever tells it: an answer that names the session later shows that it lived."""
     assert outcome(model, ending, *BOTH).outcome == "unknown"
     assert outcome(model, BOTH[0], ending, *BOTH[1:]).outcome == "valid"
+
+
+RESUMED = (
+    told("connected", "0x1"),
+    *BOTH[:2],
+    told("suspended", "0x1"),
+    told("connected", "0x1"),
+    call(1, "release"),
+)
+
+
+@pytest.mark.parametrize("model", LOCKS)
+def test_a_session_that_is_resumed_had_not_ended_before(model):
+    """It is lost much later, which does not excuse the grant to another before."""
+    held = RESUMED[:5] if model == "leader-election" else RESUMED
+    found = outcome(model, *held, told("lost", "0x1"))
+    assert found.outcome == "unknown"
+    assert "connected again in sessions" in found.reasons[0]
+    assert "(0x1)" in found.reasons[0]
+
+
+@pytest.mark.parametrize("model", LOCKS)
+def test_a_resumed_session_may_end_later(model):
+    before = told("suspended", "0x1"), told("connected", "0x1"), told("lost", "0x1")
+    parts = acquire(0, "0x1", 1), *before, acquire(1, "0x2", 2)
+    assert outcome(model, told("connected", "0x1"), *parts).outcome == "valid"
+
+
+def test_of_each_lock_a_resumed_session_is_known():
+    def of(key, *parts):
+        return [{**r, "value": {**(r["value"] or {}), "key": key}} for r in chain(*parts)]
+
+    again = told("suspended", "0x1"), told("connected", "0x1"), told("lost", "0x1")
+    connected, other = told("connected", "0x1"), of("b", acquire(0, "0x1"), call(0, "release"))
+    held = of("a", acquire(0, "0x1"), acquire(1, "0x2"), call(1, "release"))
+    assert outcome("mutex", connected, held, other, *again).outcome == "unknown"
+    assert outcome("mutex", connected, held[:2], other, *again, held[2:]).outcome == "valid"
+
+
+@pytest.mark.parametrize("model", LOCKS)
+@pytest.mark.parametrize("before", [[], told("connected", "0x1")])
+def test_another_client_cannot_tell_the_end_of_a_session(model, before):
+    lost = told("lost", "0x1", client=1)
+    assert outcome(model, before, *BOTH, lost).outcome == "unknown"
