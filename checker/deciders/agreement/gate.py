@@ -3,9 +3,9 @@
 ``create`` creates it (or finds it there), ``remove`` removes it, ``wait`` returns when it is not
 there. It is the barrier of ZooKeeper's recipes and of kazoo's ``Barrier``: a znode that exists or
 not. **Decided**: whether there is a linearization in which every ``wait`` comes while the gate is
-not there, and every ``remove`` that answers true while it is there. After a ``remove`` that answers
-false the gate is not there either; but it may have been this ``remove`` that removed it, whose
-first answer was lost before the client tried again. A ``wait`` that timed out is ignored.
+not there, every ``remove`` that answers true while it is there, and every ``remove`` that answers
+false while it is not. A client that tries again after a lost answer, and then finds no gate, does
+not know whether it removed it: it should answer nothing. A ``wait`` that timed out is ignored.
 
 **Algorithm.** If no ``create`` or ``remove`` overlaps another their order is known. The gate was
 certainly there from the return of a ``create`` to the call of the next ``remove``, and all these
@@ -50,7 +50,7 @@ class Gate(Model):
         if f == "create":
             return True
         if f == "remove":
-            return ILLEGAL if result is TRUE and not state else False
+            return ILLEGAL if result is (FALSE if state else TRUE) else False
         return ILLEGAL if state and result not in (FALSE, UNKNOWN) else state
 
     def describe_state(self, state: Hashable) -> str:
@@ -92,12 +92,15 @@ def _within_spans(table: OperationTable, writes: Ints, *, there: bool) -> tuple[
     """
     creates = table.is_f("create")[writes]
     before = np.concatenate(([there], creates))
-    wrong = np.flatnonzero(_answers(table.result, writes, TRUE) & ~creates & ~before[:-1])
+    removed_it = _answers(table.result, writes, TRUE) & ~before[:-1]
+    none_there = _answers(table.result, writes, FALSE) & before[:-1]
+    wrong = np.flatnonzero(~creates & (removed_it | none_there))
     if len(wrong):
         row = int(writes[wrong[0]])
+        says = "it removed the gate" if removed_it[wrong[0]] else "there was no gate to remove"
         return [int(writes[at]) for at in range(max(wrong[0] - 1, 0), wrong[0] + 1)], (
-            f"{who(table, row)} says at {at(table, int(table.returned[row]))} that it removed the "
-            f"gate, and {_last(table, writes, int(wrong[0]))}"
+            f"{who(table, row)} says at {at(table, int(table.returned[row]))} that {says}, and "
+            f"{_last(table, writes, int(wrong[0]))}"
         )
     waits = np.flatnonzero(table.is_f("wait") & (table.outcome == OK))
     waits = waits[~_answers(table.result, waits, FALSE)]
@@ -158,7 +161,7 @@ GATE = ModelEntry(
     runs="`barrier`",
     functions={
         "create": "() -> anything: the gate is there",
-        "remove": "() -> true if it removed it; it is not there",
+        "remove": "() -> true if it removed it, false if there was none; it is not there",
         "wait": "() -> anything once it is not there; false if time ran out",
     },
     initial="whether the gate is there at first; false if not given",

@@ -1,6 +1,6 @@
 """The gate against the definition: a bit, and waits that see it cleared.
 
-Of the generated histories 42 % are violations (measured over 20,000).
+Of the generated histories 54 % are violations (measured over 3,000).
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ def gate(there, operation):
     if f == "create":
         return [True]
     if f == "remove":
-        return [] if result is True and not there else [False]
+        return [] if result is (not there) else [False]
     return [] if there and result is not False else [there]
 
 
@@ -132,6 +132,22 @@ def test_who_says_it_removed_nothing_is_told():
         "process 1 says at position 4 that it removed the gate, and nobody had created or removed "
         "it before"
     )
+
+
+def test_who_says_that_there_was_nothing_to_remove_is_told():
+    create = operation("create", 1, 0, 2)
+    decision = judge([create, operation("remove", 2, 3, 4, result=False)])
+    assert decision.witness.description == (
+        "process 2 says at position 4 that there was no gate to remove, and create of process 1 "
+        "had returned at position 2"
+    )
+    assert judge([create, operation("remove", 2, 2, 4, result=False)]).valid is True
+    twice = [operation("remove", 2, 3, 4), operation("remove", 3, 5, 6, result=False)]
+    assert judge([create, *twice]).valid is True
+    assert judge([operation("remove", 3, 5, 6, result=False)]).valid is True
+    assert judge([operation("remove", 3, 5, 6, result=False)], True).valid is False
+    waits = [*twice[1:], operation("wait", 1, 7, 8)]
+    assert judge([create, *waits]).valid is False
 
 
 def test_overlapping_writes_are_searched():
