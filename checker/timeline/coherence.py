@@ -20,6 +20,7 @@ from rumpus.checker.timeline.coherence_of_logs import (
     OF_ANOTHER_RUN_NS,
     clocks_apart,
     ended_early,
+    ungranted_timeout,
     unknown_to_history,
     unknown_to_logs,
 )
@@ -33,6 +34,7 @@ from rumpus.checker.timeline.processes_of_clients import (
     unexplained_processes,
 )
 from rumpus.checker.wire.records import WireRecords
+from rumpus.checker.wire.settings import ServerSettings
 
 _INDEX = attrgetter("index")
 
@@ -62,6 +64,8 @@ def contradictions(
     sessions: bool = True,
     wire: WireRecords | None = None,
     session_timeout: float | None = None,
+    settings: ServerSettings | None = None,
+    kazoo: bool | None = None,
 ) -> Contradictions:
     """The contradictions in the record of a run.
 
@@ -75,6 +79,9 @@ def contradictions(
         sessions: whether clients have sessions, as ZooKeeper's have.
         wire: what passed on the links, empty if nothing was recorded; None: it is not read.
         session_timeout: what the run's clients asked for, in seconds; None: it is not known.
+        settings: what the servers were told; None: that is not known.
+        kazoo: whether the clients number their requests as kazoo does; False: as Java's does;
+            None: that is not known.
     """
     found = Contradictions(
         history=[
@@ -89,7 +96,7 @@ def contradictions(
     )
     if wire is not None and sessions:
         passed = Passed(history, wire)
-        found.wire += missing_on_the_wire(passed)
+        found.wire += missing_on_the_wire(passed, kazoo=kazoo)
         if not found.wire:
             found.history += contrary_on_the_wire(passed, session_timeout)
     found.short += ended_early(history, truth)
@@ -99,6 +106,8 @@ def contradictions(
     if found.logs:
         return found
     found.history += unknown_to_history(history, truth, clock)
+    if settings is not None and session_timeout is not None and sessions:
+        found.history += ungranted_timeout(history, truth, settings, session_timeout)
     apart = None if clock is None else clocks_apart(history, truth, clock)
     if apart is not None:
         by, words = apart

@@ -9,6 +9,7 @@ from operator import itemgetter
 from rumpus.checker.history import History, Op, session_hex
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.timeline.clock import WallClock
+from rumpus.checker.wire.settings import ServerSettings
 
 TOLERANCE_NS = 50_000_000
 """How much earlier (ns) a client may learn of its session than the logs say that it began."""
@@ -51,6 +52,26 @@ def unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
         if shown > last and not begins_an_epoch:
             yield f"the servers' logs end at 0x{last:x}, but c{op.value['client']} saw 0x{shown:x}"
             return
+
+
+def ungranted_timeout(
+    history: History, truth: ServerTruth, settings: ServerSettings, session_timeout: float
+) -> Iterator[str]:
+    """Servers grant the session timeout that clients ask for, within their bounds.
+
+    Not in all sessions, since a client may make others.
+    """
+    lives = truth.sessions()
+    sessions = {op.value.get("session") for op in history.events("session", "connected")}
+    opened = [lives[session].timeout_ms for session in sessions if session in lives]
+    granted = {timeout for timeout in opened if timeout is not None}
+    due = settings.granted(round(1000 * session_timeout))
+    if granted and not any(abs(each - due) <= 1 for each in granted):
+        told = ", ".join(f"{each / 1000:g}" for each in sorted(granted))
+        yield (
+            f"the run's session timeout was {session_timeout:g} s, but in the servers' logs the "
+            f"clients' sessions have {told} s"
+        )
 
 
 def ended_early(history: History, truth: ServerTruth | None) -> Iterator[str]:

@@ -4,11 +4,14 @@ The links count what passes, and the history has their counts. So what is taken 
 the wire, or from the history, is missing from the other's point of view.
 """
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rumpus.checker.history import History, Op, session_hex
+from rumpus.checker.timeline.completeness_of_wire import Shares
+from rumpus.checker.timeline.faults import fault_windows
 from rumpus.checker.wire.records import Event, Handshake, Request, WireRecords
 
 ESTABLISHED_NS = 1_000_000_000
@@ -23,6 +26,15 @@ STILL_SENDING_NS = 5_000_000_000
 
 What it sent before may wait in the host's buffers while the links' process is late.
 """
+
+SETTLED_NS = 1_000_000_000
+"""A fault has no effect any more, and what passed was taken down, after so long (ns)."""
+
+_BESIDE_LINKS = frozenset({"kill", "pause", "partition", "client-kill", "client-pause"})
+"""Kinds of fault in which the links between clients and servers let everything pass."""
+
+Sent = tuple[int, int, str, str]
+"""A watch event: client, the number of its connection, what, path."""
 
 _LOSSES = ("suspended", "lost", "closed")
 _COUNTS = (("recorded", "handshakes and requests"), ("events", "watch events"))
@@ -41,9 +53,12 @@ class Passed:
         before: client -> handshakes and requests, and events, that had passed before the count.
         until: the same, with those in the very nanosecond of the count.
         events: (client, connection, what, path) -> watch events that servers sent.
+        spans: when links certainly let everything pass.
+        arrived: number of a span, and event as above -> events that were sent in it.
         began: (client, session in hexadecimal) -> connection -> when it was granted there.
         wanted: session (hexadecimal) -> the timeouts (ms) that were asked for with it.
         latest: (client, connection) -> when the last request was sent that was answered.
+        shares: what passed on each connection, and of each kind.
     """
 
     def __init__(self, history: History, wire: WireRecords) -> None:
@@ -53,19 +68,26 @@ class Passed:
             self.counted[op.value["client"]].append(op.value)
         self.before: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self.until: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-        self.events: Counter[tuple[int, int, str, str]] = Counter()
+        self.events: Counter[Sent] = Counter()
         self.began: defaultdict[tuple[int, str], dict[int, int]] = defaultdict(dict)
         self.wanted: defaultdict[str, set[int]] = defaultdict(set)
         self.latest: Counter[tuple[int, int]] = Counter()
+        self.shares = Shares(history)
+        self.spans = _Spans(history)
+        self.arrived: Counter[tuple[int, Sent]] = Counter()
         ends = {client: values[0].get("until") for client, values in self.counted.items()}
         for record in wire:
+            self.shares.add(record)
             side = int(isinstance(record, Event))
             end = ends.get(record.client)
             if end is not None and record.sent <= end:
                 self.until[side][record.client] += 1
                 self.before[side][record.client] += record.sent < end
             if isinstance(record, Event):
-                self.events[record.client, record.connection, record.what, record.path] += 1
+                event = record.client, record.connection, record.what, record.path
+                self.events[event] += 1
+                if (span := self.spans.of(record.sent)) is not None:
+                    self.arrived[span, event] += 1
             elif isinstance(record, Handshake):
                 self._greeted(record)
             else:
@@ -83,8 +105,39 @@ class Passed:
             self.latest[place] = max(self.latest[place], request.sent)
 
 
-def missing_on_the_wire(passed: Passed) -> Iterator[str]:
-    """Of each client there is exactly what the links counted at the run's end, once."""
+class _Spans:
+    """When no fault is in force in which links lose something, or hold it back.
+
+    Then all that servers send passes the links, and is taken down. What comes at the run's end may
+    not be taken down any more.
+    """
+
+    def __init__(self, history: History) -> None:
+        ended = max((op.time for op in history.events("control", "phase-end")), default=0)
+        self._spans: list[tuple[int, int]] = []
+        since = 0
+        for window in fault_windows(history):
+            if window.kind not in _BESIDE_LINKS:
+                self._spans.append((since, min(window.begun, ended - SETTLED_NS)))
+                over = ended if window.ended is None else window.ended
+                since = max(since, over + SETTLED_NS)
+        self._spans.append((since, ended - SETTLED_NS))
+        self._spans = [(begun, over) for begun, over in self._spans if begun < over]
+        self._begins = [begun for begun, _ in self._spans]
+
+    def of(self, time: int, late: int = 0) -> int | None:
+        """The number of the span that has a time (ns), or had one ``late`` ns before it."""
+        place = bisect_right(self._begins, time) - 1
+        return place if place >= 0 and time < self._spans[place][1] + late else None
+
+
+def missing_on_the_wire(passed: Passed, *, kazoo: bool | None) -> Iterator[str]:
+    """Of each client there is exactly what the links counted at the run's end, once.
+
+    Args:
+        passed: what passed.
+        kazoo: how clients number their requests (`Shares.lacking`).
+    """
     clients = passed.history.clients
     counted = passed.counted
     if not passed.history.truncated:
@@ -103,11 +156,14 @@ def missing_on_the_wire(passed: Passed) -> Iterator[str]:
                     f"{number} {what} of {_who(client, clients)} had passed on its links, and "
                     f"{there} are recorded"
                 )
+    if not passed.history.truncated:
+        yield from passed.shares.lacking(kazoo=kazoo)
 
 
 def contrary_on_the_wire(passed: Passed, session_timeout: float | None) -> Iterator[str]:
     """What the history, or the run's description, says and the wire denies."""
     yield from _unsent_watch_events(passed)
+    yield from _untold_watch_events(passed)
     if session_timeout is not None:
         yield from _unwanted_timeout(passed, session_timeout)
     yield from _living_connections(passed)
@@ -115,11 +171,7 @@ def contrary_on_the_wire(passed: Passed, session_timeout: float | None) -> Itera
 
 def _unsent_watch_events(passed: Passed) -> Iterator[str]:
     """No more watch events reached a client than servers sent on that connection."""
-    reached = Counter(
-        (each["client"], each["connection"], each["event"], each["path"])
-        for op in passed.history.events("link", "watch")
-        if (each := op.value)
-    )
+    reached = Counter(event for _, event in _watched(passed))
     for event, times in reached.items():
         if times > passed.events[event]:
             client, connection, what, path = event
@@ -128,6 +180,29 @@ def _unsent_watch_events(passed: Passed) -> Iterator[str]:
                 f"{connection}, but servers sent {passed.events[event]}"
             )
             return
+
+
+def _untold_watch_events(passed: Passed) -> Iterator[str]:
+    """What servers sent while no fault was in the way has reached its client."""
+    reached = Counter(
+        (passed.spans.of(time, SETTLED_NS), event) for time, event in _watched(passed)
+    )
+    for (span, event), times in passed.arrived.items():
+        client, connection, what, path = event
+        if client < passed.history.clients and times > reached[span, event]:
+            yield (
+                f"servers sent {times} watch events ({what} {path}) to c{client} on its connection "
+                f"{connection} while no fault was in the way, but the history has "
+                f"{reached[span, event]}"
+            )
+            return
+
+
+def _watched(passed: Passed) -> Iterator[tuple[int, Sent]]:
+    """The watch events that reached clients by the history, and when."""
+    for op in passed.history.events("link", "watch"):
+        each = op.value
+        yield op.time, (each["client"], each["connection"], each["event"], each["path"])
 
 
 def _unwanted_timeout(passed: Passed, session_timeout: float) -> Iterator[str]:

@@ -49,6 +49,16 @@ READS = frozenset(
 SET_WATCHES = frozenset({"set-watches", "set-watches2"})
 """Requests whose answer may follow events that the tree decides."""
 
+COUNTED_AS = {
+    "create2": "create",
+    "create-container": "create",
+    "create-ttl": "create",
+    "get-children2": "get-children",
+    "set-watches2": "set-watches",
+    "multi-read": "opcode-22",
+}
+"""Requests that the links count under another name, those in the history's ``link requests``."""
+
 Long = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 """An integer of 64 bits, as those of the protocol and of the clock are.
 

@@ -64,6 +64,7 @@ class ConnectionTally:
     """
 
     __slots__ = (
+        "_greeted",
         "_tally",
         "_tap",
         "_tracing",
@@ -81,6 +82,7 @@ class ConnectionTally:
         self._tally = tally
         self._watch_events = watch_events
         self._tracing = WatchTracing(tally.client, tally.connections)
+        self._greeted = False
         self.asked = False
         self.wanted = 0
         self.welcomed = False
@@ -93,15 +95,16 @@ class ConnectionTally:
             self.asked = True
             self.wanted = zookeeper_frames.session_asked(frames[0])
             frames = frames[1:]
-        self._tally.requests.update(map(zookeeper_frames.opcode, frames))
-        for frame in frames:
-            self._tracing.request(frame)
         return frames
 
     def passed(self, frames: list[bytes], now: int) -> None:
         """Take frames that reach the server, the ConnectRequest among them."""
         for frame in frames:
             self._tap.to_server(frame, now)
+            if self._greeted:
+                self._tally.requests[zookeeper_frames.opcode(frame)] += 1
+                self._tracing.request(frame)
+            self._greeted = True
 
     def answered(self, frames: list[bytes], now: int) -> None:
         """Take frames that the server has sent, whether or not they reach the client."""

@@ -87,7 +87,8 @@ def lay_out(
         )
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
-    found = Contradictions() if run.bare else _contradictions(files, said, clock)
+    kazoo = _counts_as_kazoo(workload, record)
+    found = Contradictions() if run.bare else _contradictions(files, said, clock, kazoo)
     line = record.line
     if not run.bare and (other := _other_line(workload, record)):
         found.short.append(other)
@@ -235,8 +236,15 @@ def _on_trust(recipe: str) -> str:
     )
 
 
+def _counts_as_kazoo(workload: Workload, record: RunRecord) -> bool | None:
+    """Whether the clients number their requests as kazoo does, or as Java's; None: unknown."""
+    if is_reference(record.recipe) or is_reference(record.workload):
+        return None  # code of others may speak to servers as it likes
+    return record.recipe not in workload.elsewhere
+
+
 def _contradictions(
-    files: RunFiles, said: FirstRecord | None, clock: WallClock | None
+    files: RunFiles, said: FirstRecord | None, clock: WallClock | None, kazoo: bool | None
 ) -> Contradictions:
     """Where the parts of a run's record contradict each other."""
     record, history = files.record, files.history
@@ -252,6 +260,8 @@ def _contradictions(
         sessions=record.system == ZOOKEEPER,
         wire=None if files.changed is None or files.changed else files.wire,
         session_timeout=record.session_timeout,
+        settings=record.servers,
+        kazoo=kazoo,
     )
     if said is not None:
         found.history += [

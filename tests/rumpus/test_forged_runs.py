@@ -102,6 +102,13 @@ SAID = {
     "no wire and no counts": "what passed on the links of c0 was not counted",
     "no events on the wire": "had passed on its links, and 0 are recorded",
     "another session timeout to both": "but clients asked for 2 s",
+    "another session timeout everywhere": "in the servers' logs the clients' sessions have 2 s",
+    "no handshakes counted so": "and no handshake of it is recorded",
+    "a connection of the auditor cut out": "no handshake is recorded of connection 1",
+    "the first requests of the auditor cut out": "of the auditor are missing on its connection",
+    "some reads cut out of the wire": "requests get-data of c0, and",
+    "all reads cut out of the wire": "their numbers have gaps",
+    "some watch events cut out of the history": "while no fault was in the way",
 }
 """Forgery -> what is told of it: each contradiction that is looked for has one here."""
 

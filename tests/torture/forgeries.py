@@ -326,6 +326,87 @@ def no_events_on_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
     return _kept_on_the_wire(run, lambda line: b'"type":"event"' not in line)
 
 
+def _cut_from_the_wire(run: RunDirectory, cut: Callable[[Record], bool]) -> bool:
+    """Drop records of the wire, and make the history's counts of all fit."""
+    wire = [json.loads(line) for line in run.wire.read_text().splitlines()]
+    left = [record for record in wire if not cut(record)]
+    run.wire.write_text("".join(_compact(record) for record in left))
+    records = [json.loads(line) for line in run.history.read_text().splitlines()]
+    for record in records:
+        if (record["process"], record["f"]) == ("link", "wire"):
+            count = record["value"]
+            gone = [r for r in wire if r["client"] == count["client"] and cut(r)]
+            events = sum(r["type"] == "event" for r in gone)
+            count["events"] -= events
+            count["recorded"] -= len(gone) - events
+    run.history.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return len(left) < len(wire)
+
+
+def _compact(record: Record) -> str:
+    return json.dumps(record, separators=(",", ":")) + "\n"
+
+
+@forgery
+def no_handshakes_counted_so(run: RunDirectory, _: RunDirectory) -> bool:
+    return _cut_from_the_wire(run, lambda record: record["type"] == "handshake")
+
+
+@forgery
+def a_connection_of_the_auditor_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
+    auditor = json.loads(run.record.read_text())["clients"]
+    return _cut_from_the_wire(
+        run, lambda record: (record["client"], record["connection"]) == (auditor, 1)
+    )
+
+
+@forgery
+def the_first_requests_of_the_auditor_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
+    auditor = json.loads(run.record.read_text())["clients"]
+    return _cut_from_the_wire(
+        run, lambda record: record["client"] == auditor and 0 < record.get("xid", 0) < 4
+    )
+
+
+@forgery
+def some_reads_cut_out_of_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
+    return _cut_from_the_wire(
+        run, lambda record: record.get("name") == "get-data" and record["xid"] % 2 == 0
+    )
+
+
+@forgery
+def all_reads_cut_out_of_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
+    reads = "get-data", "get-children", "get-children2", "exists"
+    return _cut_from_the_wire(run, lambda record: record.get("name") in reads)
+
+
+@forgery
+def some_watch_events_cut_out_of_the_history(run: RunDirectory, _: RunDirectory) -> bool:
+    """And the counts of them made to fit."""
+    records = [json.loads(line) for line in run.history.read_text().splitlines()]
+    seen = [r for r in records if (r["process"], r["f"]) == ("link", "watch")]
+    cut = {record["index"] for record in seen[::2]}
+    for record in records:
+        if (record["process"], record["f"]) == ("link", "requests"):
+            client = record["value"]["client"]
+            gone = sum(r["value"]["client"] == client for r in seen[::2])
+            record["value"]["watch_events"] -= gone
+    run.history.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return kept(run, lambda record: record["index"] not in cut)
+
+
+@forgery
+def another_session_timeout_everywhere(run: RunDirectory, _: RunDirectory) -> bool:
+    """Also in the handshakes, but not in the servers' logs."""
+    wire = [json.loads(line) for line in run.wire.read_text().splitlines()]
+    for record in wire:
+        if record["type"] == "handshake":
+            record |= {name: 9000 for name in ("wanted", "timeout") if record.get(name)}
+    run.wire.write_text("".join(_compact(record) for record in wire))
+    return another_session_timeout_to_both(run, run)
+
+
 @forgery
 def another_session_timeout_to_both(run: RunDirectory, _: RunDirectory) -> bool:
     first, *rest = run.history.read_text().splitlines(keepends=True)

@@ -19,12 +19,12 @@ def shake(client, *, connection=1, sent=SECOND, session=0, wanted=2000):
     )
 
 
-def request(sent, *, connection=1, answered=True):
+def request(sent, *, connection=1, answered=True, xid=1, client=0, name="get-data"):
     return Request(
-        "get-data",
-        client=0,
+        name,
+        client=client,
         connection=connection,
-        xid=1,
+        xid=xid,
         sent=sent,
         answered=sent + 1 if answered else None,
     )
@@ -38,18 +38,25 @@ WHOLE = (counted(0, 2), counted(1, 1))
 """What ``shake(0), shake(0), shake(1)`` comes to."""
 
 
-def found(*wire, counts=WHOLE, told=(), session_timeout=None, truncated=False):
+def found(
+    *wire, counts=WHOLE, told=(), session_timeout=None, truncated=False, kinds=None, kazoo=True
+):
     """What contradicts a history of one client, with records of (time, process, f, value)."""
+    if kinds is None:
+        kinds = {"get-data": sum(type(each) is Request and each.client == 0 for each in wire)}
     recorded = Recorded(1)
     for time, process, f, value in told:
-        recorded.add(time / MS, process, "info", f, value)
+        kind = "invoke" if process == "nemesis" else "info"
+        recorded.add(time / MS, process, kind, f, value)
     for value in counts:
         recorded.add(COUNTED / MS, "link", "info", "wire", value)
-    recorded.add(COUNTED / MS, "link", "info", "requests", {"client": 0, "requests": {}})
+    recorded.add(COUNTED / MS, "link", "info", "requests", {"client": 0, "requests": kinds})
     history = recorded.history()
     history.truncated = truncated
     content = b"".join(msgspec.json.encode(each) + b"\n" for each in wire)
-    return contradictions(history, wire=WireRecords(content), session_timeout=session_timeout)
+    return contradictions(
+        history, wire=WireRecords(content), session_timeout=session_timeout, kazoo=kazoo
+    )
 
 
 def of_wire(*wire, **more):
@@ -59,7 +66,8 @@ def of_wire(*wire, **more):
 def test_a_wire_with_all_is_whole_whatever_passed_later():
     assert of_wire(shake(0), shake(0), shake(1)) == []
     later = COUNTED + 1
-    assert of_wire(shake(0), shake(0), shake(0, sent=later), shake(1), request(later)) == []
+    wire = shake(0), shake(0), shake(0, sent=later), shake(1), request(later)
+    assert of_wire(*wire, kinds={}) == []
 
 
 def test_what_passed_in_the_nanosecond_of_the_count_may_be_counted_or_not():
@@ -77,7 +85,7 @@ def test_what_is_missing_is_told():
 
 
 def test_what_was_added_is_told():
-    assert of_wire(shake(0), shake(0), shake(1), request(SECOND)) == [
+    assert of_wire(shake(0), shake(0), shake(1), request(SECOND), kinds={"get-data": 1}) == [
         "2 handshakes and requests of c0 had passed on its links, and 3 are recorded"
     ]
 
@@ -128,8 +136,8 @@ def seen(time, path="/a", connection=1):
     ],
 )
 def test_no_more_events_reach_a_client_than_were_sent(events, more):
-    counts = (counted(0, 0, events=1), counted(1, 0))
-    words = found(CREATED, counts=counts, told=events).history
+    counts = (counted(0, 1, events=1), counted(1, 0))
+    words = found(shake(0), CREATED, counts=counts, told=events).history
     told = [each for each in words if "servers sent" in each]
     assert [each.partition(", but")[0] for each in told] == more
 
@@ -196,3 +204,89 @@ def test_the_next_connection_and_what_was_sent_before_may(wire, at):
     counts = [counted(0, 1 + len(wire)), counted(1, 0)]
     words = found(shake(0, session=SESSION), *wire, told=[CONNECTED, lost(at)], counts=counts)
     assert not list(words)
+
+
+NONE = counted(1, 0)
+"""The auditor's, where it does nothing."""
+
+
+def test_requests_without_a_handshake_lack_it():
+    assert of_wire(request(2 * SECOND), counts=[counted(0, 1), NONE]) == [
+        "connection 1 of c0 carried requests or events, and no handshake of it is recorded"
+    ]
+
+
+def numbered(*xids, kazoo=True, client=0, **more):
+    """What is said of requests of these numbers after a handshake, which may have ``asked``."""
+    greeting = shake(client, session=SESSION)
+    for name, value in more.items():
+        setattr(greeting, name, value)
+    wire = [greeting, *(request(2 * SECOND + xid, xid=xid, client=client) for xid in xids)]
+    counts = [counted(0, 0), counted(1, 0)]
+    counts[client]["recorded"] = len(wire)
+    return of_wire(*wire, counts=counts, kazoo=kazoo)
+
+
+def test_a_client_numbers_its_requests_without_a_gap():
+    assert numbered(1, 2, 3, -2) == []
+    assert numbered(2, 1) == []
+    told = "2 requests of c0 are missing on its connection 1: their numbers have gaps"
+    for kazoo in True, False:
+        assert numbered(1, 2, 5, kazoo=kazoo) == [told]
+        assert numbered(3, 4, kazoo=kazoo) == [told]
+    assert numbered(1, 2, 5, kazoo=None) == []
+    assert numbered(3, 5, client=1, kazoo=None) == [
+        told.replace("c0", "the auditor").replace("2", "3", 1)
+    ]
+
+
+def test_kazoo_begins_anew_on_each_connection():
+    assert numbered(3, 4, asked=SESSION, kazoo=False) == []
+    assert numbered(3, 4, asked=SESSION, client=1) == []
+    assert len(numbered(3, 4, asked=SESSION)) == 1
+
+
+def test_requests_are_counted_by_kind():
+    wire = shake(0), request(2 * SECOND), request(3 * SECOND, xid=2, name="create2")
+    counts = [counted(0, 3), NONE]
+    assert of_wire(*wire, counts=counts, kinds={"get-data": 1, "create": 1}) == []
+    assert of_wire(*wire, counts=counts, kinds={"get-data": 2, "create": 1}) == [
+        "the links carried 2 requests get-data of c0, and 1 are recorded"
+    ]
+    ended = (50 * SECOND, "control", "phase-end", {"phase": "final"})
+    told = of_wire(*wire, counts=counts, kinds={"get-data": 1}, told=[ended])
+    assert told == ["the links carried 0 requests create of c0, and 1 are recorded"]
+
+
+def walked(error=None):
+    return (COUNTED, "control", "walk", {"node": "n1", "error": error})
+
+
+def test_the_auditor_was_greeted_on_all_its_connections():
+    wire = shake(1), shake(1, connection=3)
+    counts = [counted(0, 0), counted(1, 2)]
+    told = ["no handshake is recorded of connection 2 of the auditor"]
+    assert of_wire(*wire, counts=counts, told=[walked()]) == told
+    assert of_wire(*wire, counts=counts, told=[walked("timed out")]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "since", "reached"),
+    [
+        (None, None, False),
+        ("client-partition", SECOND, True),
+        ("client-partition", 3 * SECOND, False),
+        ("kill", SECOND, False),
+    ],
+)
+def test_what_was_sent_while_nothing_was_in_the_way_has_reached_its_client(kind, since, reached):
+    """The event is sent at 2 s."""
+    told = [(90 * SECOND, "control", "phase-end", {"phase": "final"})]
+    if kind is not None:
+        told.insert(0, (since, "nemesis", "start", {"id": 1, "kind": kind}))
+    wire, counts = (shake(0), CREATED), [counted(0, 1, events=1), NONE]
+    words = found(*wire, counts=counts, told=told).history
+    lost = [each for each in words if "while no fault was in the way" in each]
+    assert bool(lost) is not reached
+    words = found(*wire, counts=counts, told=[*told, seen(2.5 * SECOND)]).history
+    assert not [each for each in words if "while no fault was in the way" in each]
