@@ -101,13 +101,13 @@ def perform_again(path: Path, was: TrialOutcome) -> PerformedAgain:
             f"{path}: a run on real servers is decided by more than its seed, so it cannot be "
             "performed again and compared"
         )
-    with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
+    directory = RunDirectory(path)
+    directed = directory.read_record().options.get("directed") is True
+    with judged_run(task.settings, lambda _: None, plan=task.plan, directed=directed) as judged:
         return PerformedAgain(
             was=was,
             now=outcome_of(judged.judgement, task.settings),
-            differing=_differing(
-                RunDirectory(path).read_history(), judged.directory.read_history()
-            ),
+            differing=_differing(directory.read_history(), judged.directory.read_history()),
         )
 
 

@@ -30,7 +30,11 @@ class JudgedRun:
 
 @contextmanager
 def judged_run(
-    settings: RunSettings, say: Callable[[str], None], *, plan: FaultPlan | None = None
+    settings: RunSettings,
+    say: Callable[[str], None],
+    *,
+    plan: FaultPlan | None = None,
+    directed: bool | None = None,
 ) -> Iterator[JudgedRun]:
     """Perform a run and judge it; its files exist while the block runs.
 
@@ -38,6 +42,8 @@ def judged_run(
         settings: what to run; its ``runs`` is not used.
         say: called with a line for every step.
         plan: the faults; None: those of the settings.
+        directed: whether they were directed, and not drawn, for what the run must have exercised;
+            None: a plan that is given is.
 
     Raises:
         UsageError: something asked for does not exist or cannot be done.
@@ -48,7 +54,7 @@ def judged_run(
     say = telling(say)
     interruption = Interruption()
     with interruption.passed_on(), scratch("run") as place:
-        prepared = PreparedRun(replace(settings, runs=place), say, plan=plan)
+        prepared = PreparedRun(replace(settings, runs=place), say, plan=plan, directed=directed)
         with interruption.listening(say):
             directory = prepared.perform(
                 interrupted=interruption.requested, following=FOLLOWING.get()

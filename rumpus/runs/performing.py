@@ -78,6 +78,8 @@ class PreparedRun:
         settings: what to run.
         say: called with a line for every step.
         plan: the faults, in place of those that the settings name.
+        directed: whether the faults are directed, so that a verdict needs no effect of them; None:
+            they are if ``plan``, or the settings, name them.
 
     Attributes:
         workload: what the clients do.
@@ -89,7 +91,12 @@ class PreparedRun:
     """
 
     def __init__(
-        self, settings: RunSettings, say: Callable[[str], None], *, plan: FaultPlan | None = None
+        self,
+        settings: RunSettings,
+        say: Callable[[str], None],
+        *,
+        plan: FaultPlan | None = None,
+        directed: bool | None = None,
     ) -> None:
         check(settings)
         refuse_rivals(settings)
@@ -133,6 +140,8 @@ class PreparedRun:
         else:
             self._plan = _checked(plan, settings)
         self._directed = bool(plan or settings.plan or settings.swarm)
+        if directed is not None:
+            self._directed = directed
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
         if settings.service:
             # The services outlive the run, so each run has a lock of its own there.

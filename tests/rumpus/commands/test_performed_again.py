@@ -30,6 +30,7 @@ def claimed(sound, tmp_path):
         told := json.loads(run.record.read_text()),
     ):
         record["recipe"] = "persistent-node"
+    told["argv"] = ["persistent-node" if word == "fair" else word for word in told["argv"]]
     run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
     run.record.write_text(json.dumps(told))
     run.seal()
@@ -42,6 +43,18 @@ def test_a_run_without_anomalies_is_replayed(sound, capsys):
     digest = json.loads((sound / "test.json").read_text())["digest"]
     assert told["verdict"] == f"performed again: same digest {digest}"
     assert (told["same_run"], told["anomaly"]) == (True, None)
+
+
+def test_what_was_inconclusive_is_so_again(tmp_path, capsys):
+    """Its faults were drawn to have effects; they are given when it is performed again."""
+    words = "run lock --recipe fair --ensemble sim --seed 3 --clients 2 --nodes 3 --time-limit 3"
+    words += " --nemesis kill,client-pause"
+    assert main([*words.split(), "--runs", str(tmp_path)]) == 3
+    run = str((tmp_path / "latest").resolve())
+    assert main(["check", run, "--perform"]) == 3
+    assert "performed again: same digest" in capsys.readouterr().err
+    assert main(["replay", run]) == 0
+    assert "inconclusive, as it was" in capsys.readouterr().out
 
 
 def test_a_run_without_anomalies_has_its_report_already(sound, tmp_path, capsys):
