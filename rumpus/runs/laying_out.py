@@ -26,6 +26,7 @@ from rumpus.results.first_record import FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
+from rumpus.runs.recorded_settings import denied_by_command
 from rumpus.runs.run_files import RunFiles
 from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
@@ -89,6 +90,8 @@ def lay_out(
     clock = record.wall_clock() if record.clock_anchors else None
     kazoo = _counts_as_kazoo(workload, record)
     found = Contradictions() if run.bare else _contradictions(files, said, clock, kazoo)
+    if not run.bare:
+        found.history += denied_by_command(record, next(iter(workload.catalogue), None))
     line = record.line
     if not run.bare and (other := _other_line(workload, record)):
         found.short.append(other)
@@ -270,6 +273,11 @@ def _contradictions(
             for field in record.differences(said)
         ]
     found.short += _strange_nodes(record.line, history)
+    if clock is not None and record.ensemble == "sim" and not clock.steady:
+        found.clock.append(
+            f"the readings of the clocks in {files.directory.record.name} contradict each other: "
+            "nobody sets the clocks of the simulation"
+        )
     if files.servers > record.nodes:
         found.logs.append(
             f"the run had {record.nodes} servers by {files.directory.record.name}, and there are "

@@ -80,7 +80,7 @@ def settings_of_words(words: Sequence[str]) -> RunSettings:
     Raises:
         ValueError: they are not those of ``rumpus run``.
     """
-    parser = _Parser(exit_on_error=False, allow_abbrev=False)
+    parser = _Parser(exit_on_error=False, allow_abbrev=False, add_help=False)
     add_run_options(parser)
     try:
         told, unknown = parser.parse_known_args(words[1:])
@@ -89,6 +89,29 @@ def settings_of_words(words: Sequence[str]) -> RunSettings:
     if words[:1] != ["run"] or unknown:
         raise ValueError("it is not one of `rumpus run`")
     return RunSettings(argv=(), **given_options(told))
+
+
+def denied_by_command(record: RunRecord, recipe: str | None) -> list[str]:
+    """What a run's record says it was, and its command line, if it is one of ``run``, denies.
+
+    Args:
+        record: the run's.
+        recipe: which one a command means that names none; None: that is not known.
+    """
+    try:
+        asked = settings_of_words([w for w in record.argv[1:] if w not in ("-v", "--verbose")])
+    except ValueError:  # of another command, or of another version
+        return []
+    told = {
+        "workload": (record.workload, asked.workload),
+        "recipe": (record.recipe, asked.recipe or recipe or record.recipe),
+        "server_mutant": (record.options.get("server_mutant"), asked.server_mutant),
+    }
+    return [
+        f"the run's {name} is {here}, but its command line asked for {there}"
+        for name, (here, there) in told.items()
+        if here != there
+    ]
 
 
 class _WrongWordsError(ValueError):

@@ -102,6 +102,8 @@ SAID = {
     "no wire and no counts": "what passed on the links of c0 was not counted",
     "no events on the wire": "had passed on its links, and 0 are recorded",
     "another session timeout to both": "but clients asked for 2 s",
+    "one reading of the clocks changed": "the readings of the clocks in test.json contradict",
+    "another recipe with its promises": "but its command line asked for fair",
     "another session timeout everywhere": "in the servers' logs the clients' sessions have 2 s",
     "no handshakes counted so": "and no handshake of it is recorded",
     "a connection of the auditor cut out": "no handshake is recorded of connection 1",

@@ -10,6 +10,9 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.results.run_directory import RunDirectory
 
 Record = dict[str, Any]
@@ -61,6 +64,12 @@ def no_promises(run: RunDirectory, _: RunDirectory) -> bool:
 @forgery
 def an_unknown_recipe_without_promises(run: RunDirectory, _: RunDirectory) -> bool:
     return _renamed(run, "nowhere.locks:Lock", prevents=[])
+
+
+@forgery
+def another_recipe_with_its_promises(run: RunDirectory, _: RunDirectory) -> bool:
+    """One that promises less about wake-ups."""
+    return _renamed(run, "unfair", **msgspec.to_builtins(LOCKS["unfair"].recipe.promises))
 
 
 def _renamed(run: RunDirectory, recipe: str, **promises: Any) -> bool:
@@ -175,6 +184,15 @@ def _moved(run: RunDirectory, ns: int) -> bool:
     anchors = json.loads(run.record.read_text())["clock_anchors"]
     for anchor in anchors:
         anchor["wall"] += ns
+    return told(run, clock_anchors=anchors)
+
+
+@forgery
+def one_reading_of_the_clocks_changed(run: RunDirectory, _: RunDirectory) -> bool:
+    anchors = json.loads(run.record.read_text())["clock_anchors"]
+    if not anchors:
+        return False
+    anchors[-1]["monotonic"] += 10**9
     return told(run, clock_anchors=anchors)
 
 
@@ -309,6 +327,8 @@ def no_request_carried(run: RunDirectory, _: RunDirectory) -> bool:
 
 def _kept_on_the_wire(run: RunDirectory, keep: Callable[[bytes], bool]) -> bool:
     """Drop lines of the record of the wire."""
+    if not run.wire.exists():  # by an edit before
+        return False
     lines = run.wire.read_bytes().splitlines(keepends=True)
     left = [line for line in lines if keep(line)]
     run.wire.write_bytes(b"".join(left))
@@ -317,7 +337,7 @@ def _kept_on_the_wire(run: RunDirectory, keep: Callable[[bytes], bool]) -> bool:
 
 @forgery
 def no_wire_and_no_counts(run: RunDirectory, _: RunDirectory) -> bool:
-    run.wire.unlink()
+    run.wire.unlink(missing_ok=True)
     return kept(run, lambda record: (record["process"], record["f"]) != ("link", "wire"))
 
 
@@ -328,9 +348,9 @@ def no_events_on_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
 
 def _cut_from_the_wire(run: RunDirectory, cut: Callable[[Record], bool]) -> bool:
     """Drop records of the wire, and make the history's counts of all fit."""
-    wire = [json.loads(line) for line in run.wire.read_text().splitlines()]
+    wire = _wire(run)
     left = [record for record in wire if not cut(record)]
-    run.wire.write_text("".join(_compact(record) for record in left))
+    _write_wire(run, left)
     records = [json.loads(line) for line in run.history.read_text().splitlines()]
     for record in records:
         if (record["process"], record["f"]) == ("link", "wire"):
@@ -343,8 +363,16 @@ def _cut_from_the_wire(run: RunDirectory, cut: Callable[[Record], bool]) -> bool
     return len(left) < len(wire)
 
 
-def _compact(record: Record) -> str:
-    return json.dumps(record, separators=(",", ":")) + "\n"
+def _wire(run: RunDirectory) -> list[Record]:
+    """The records of the wire; none if an edit before has dropped the file."""
+    lines = run.wire.read_text().splitlines() if run.wire.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def _write_wire(run: RunDirectory, records: list[Record]) -> None:
+    if run.wire.exists():
+        lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+        run.wire.write_text("".join(lines))
 
 
 @forgery
@@ -399,11 +427,11 @@ def some_watch_events_cut_out_of_the_history(run: RunDirectory, _: RunDirectory)
 @forgery
 def another_session_timeout_everywhere(run: RunDirectory, _: RunDirectory) -> bool:
     """Also in the handshakes, but not in the servers' logs."""
-    wire = [json.loads(line) for line in run.wire.read_text().splitlines()]
+    wire = _wire(run)
     for record in wire:
         if record["type"] == "handshake":
             record |= {name: 9000 for name in ("wanted", "timeout") if record.get(name)}
-    run.wire.write_text("".join(_compact(record) for record in wire))
+    _write_wire(run, wire)
     return another_session_timeout_to_both(run, run)
 
 
