@@ -66,6 +66,7 @@ def contradictions(
     session_timeout: float | None = None,
     settings: ServerSettings | None = None,
     kazoo: bool | None = None,
+    plain: bool = False,
 ) -> Contradictions:
     """The contradictions in the record of a run.
 
@@ -82,6 +83,8 @@ def contradictions(
         settings: what the servers were told; None: that is not known.
         kazoo: whether the clients number their requests as kazoo does; False: as Java's does;
             None: that is not known.
+        plain: whether operations only pass requests to the servers, so that what is answered last
+            decides them.
     """
     found = Contradictions(
         history=[
@@ -98,7 +101,7 @@ def contradictions(
         passed = Passed(history, wire)
         found.wire += missing_on_the_wire(passed, kazoo=kazoo)
         if not found.wire:
-            found.history += contrary_on_the_wire(passed, session_timeout)
+            found.history += contrary_on_the_wire(passed, session_timeout, plain=plain)
     found.short += ended_early(history, truth)
     if truth is None or lossy:
         return found

@@ -12,6 +12,7 @@ from typing import Any
 from rumpus.checker.history import History, Op, session_hex
 from rumpus.checker.timeline.completeness_of_wire import Shares
 from rumpus.checker.timeline.faults import fault_windows
+from rumpus.checker.timeline.refused_writes import LastAnswers
 from rumpus.checker.wire.records import Event, Handshake, Request, WireRecords
 
 ESTABLISHED_NS = 1_000_000_000
@@ -59,6 +60,7 @@ class Passed:
         wanted: session (hexadecimal) -> the timeouts (ms) that were asked for with it.
         latest: (client, connection) -> when the last request was sent that was answered.
         shares: what passed on each connection, and of each kind.
+        answers: which requests were writes that a server refused.
     """
 
     def __init__(self, history: History, wire: WireRecords) -> None:
@@ -73,6 +75,7 @@ class Passed:
         self.wanted: defaultdict[str, set[int]] = defaultdict(set)
         self.latest: Counter[tuple[int, int]] = Counter()
         self.shares = Shares(history)
+        self.answers = LastAnswers()
         self.spans = _Spans(history)
         self.arrived: Counter[tuple[int, Sent]] = Counter()
         ends = {client: values[0].get("until") for client, values in self.counted.items()}
@@ -91,6 +94,7 @@ class Passed:
             elif isinstance(record, Handshake):
                 self._greeted(record)
             else:
+                self.answers.add(record)
                 self._answered(record)
 
     def _greeted(self, shake: Handshake) -> None:
@@ -160,8 +164,18 @@ def missing_on_the_wire(passed: Passed, *, kazoo: bool | None) -> Iterator[str]:
         yield from passed.shares.lacking(kazoo=kazoo)
 
 
-def contrary_on_the_wire(passed: Passed, session_timeout: float | None) -> Iterator[str]:
-    """What the history, or the run's description, says and the wire denies."""
+def contrary_on_the_wire(
+    passed: Passed, session_timeout: float | None, *, plain: bool
+) -> Iterator[str]:
+    """What the history, or the run's description, says and the wire denies.
+
+    Args:
+        passed: what passed.
+        session_timeout: what clients asked for, in seconds; None: it is not known.
+        plain: whether operations only pass requests to the servers.
+    """
+    if plain:
+        yield from passed.answers.denied(passed.history)
     yield from _unsent_watch_events(passed)
     yield from _untold_watch_events(passed)
     if session_timeout is not None:

@@ -88,8 +88,7 @@ def lay_out(
         )
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
-    kazoo = _counts_as_kazoo(workload, record)
-    found = Contradictions() if run.bare else _contradictions(files, said, clock, kazoo)
+    found = Contradictions() if run.bare else _contradictions(files, workload, said, clock)
     if not run.bare:
         found.history += denied_by_command(record, next(iter(workload.catalogue), None))
     line = record.line
@@ -246,8 +245,14 @@ def _counts_as_kazoo(workload: Workload, record: RunRecord) -> bool | None:
     return record.recipe not in workload.elsewhere
 
 
+def _passes_requests_on(workload: Workload, record: RunRecord) -> bool:
+    """Whether the recipe only passes requests to the servers, and has no known mistake."""
+    entry = workload.catalogue.get(record.recipe)
+    return workload.plain and entry is not None and not entry.faulty
+
+
 def _contradictions(
-    files: RunFiles, said: FirstRecord | None, clock: WallClock | None, kazoo: bool | None
+    files: RunFiles, workload: Workload, said: FirstRecord | None, clock: WallClock | None
 ) -> Contradictions:
     """Where the parts of a run's record contradict each other."""
     record, history = files.record, files.history
@@ -264,7 +269,8 @@ def _contradictions(
         wire=None if files.changed is None or files.changed else files.wire,
         session_timeout=record.session_timeout,
         settings=record.servers,
-        kazoo=kazoo,
+        kazoo=_counts_as_kazoo(workload, record),
+        plain=_passes_requests_on(workload, record),
     )
     if said is not None:
         found.history += [

@@ -123,6 +123,23 @@ def test_what_contradicts_itself_is_told(bases, tmp_path, name):
     assert SAID[name] in " ".join(judge_run(run)[2].reasons)
 
 
+FORGIVING = (
+    "run znode --recipe guarded --server-mutant forgiving-delete --ensemble sim --seed 5 "
+    "--time-limit 8 --nemesis none"
+)
+
+
+def test_answers_on_the_wire_that_the_history_denies_excuse_no_server(tmp_path):
+    """Servers said that they deleted what was not there; now the wire says that they refused."""
+    assert main([*FORGIVING.split(), "--runs", str(tmp_path)]) == 1
+    run = RunDirectory((tmp_path / "latest").resolve())
+    assert EDITS["deletes refused by the wire"](run, run)
+    run.seal()
+    verdict = judge_run(run).verdict
+    assert verdict.outcome == "unknown"
+    assert "was done, but by the wire a server refused" in " ".join(verdict.reasons)
+
+
 LOSS = (
     "run append --server-mutant discontinuous-committed-log --ensemble sim --nodes 5 --clients 4 "
     "--time-limit 55 --usage think=0.5 --seed 1 --plan docs/plans/staggered-kills.json"

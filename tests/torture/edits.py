@@ -13,7 +13,15 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import judge_run
 from rumpus.workloads.registry import WORKLOADS
-from tests.torture.forgeries import FORGERIES, Forgery, Record, kept, told
+from tests.torture.forgeries import (
+    FORGERIES,
+    Forgery,
+    Record,
+    kept,
+    told,
+    wire_of,
+    write_wire,
+)
 from tests.torture.histories_changed import (
     both,
     changed,
@@ -225,6 +233,17 @@ def the_wire_of_another_run(run: RunDirectory, other: RunDirectory) -> bool:
         return False
     shutil.copyfile(other.wire, run.wire)
     return True
+
+
+@edit
+def deletes_refused_by_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
+    """All of them: no node is there."""
+    wire = wire_of(run)
+    done = [r for r in wire if r.get("name") == "delete" and r.get("error") == 0]
+    for record in done:
+        record["error"] = -101
+    write_wire(run, wire)
+    return bool(done)
 
 
 @edit

@@ -348,9 +348,9 @@ def no_events_on_the_wire(run: RunDirectory, _: RunDirectory) -> bool:
 
 def _cut_from_the_wire(run: RunDirectory, cut: Callable[[Record], bool]) -> bool:
     """Drop records of the wire, and make the history's counts of all fit."""
-    wire = _wire(run)
+    wire = wire_of(run)
     left = [record for record in wire if not cut(record)]
-    _write_wire(run, left)
+    write_wire(run, left)
     records = [json.loads(line) for line in run.history.read_text().splitlines()]
     for record in records:
         if (record["process"], record["f"]) == ("link", "wire"):
@@ -363,13 +363,13 @@ def _cut_from_the_wire(run: RunDirectory, cut: Callable[[Record], bool]) -> bool
     return len(left) < len(wire)
 
 
-def _wire(run: RunDirectory) -> list[Record]:
+def wire_of(run: RunDirectory) -> list[Record]:
     """The records of the wire; none if an edit before has dropped the file."""
     lines = run.wire.read_text().splitlines() if run.wire.exists() else []
     return [json.loads(line) for line in lines]
 
 
-def _write_wire(run: RunDirectory, records: list[Record]) -> None:
+def write_wire(run: RunDirectory, records: list[Record]) -> None:
     if run.wire.exists():
         lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
         run.wire.write_text("".join(lines))
@@ -427,11 +427,11 @@ def some_watch_events_cut_out_of_the_history(run: RunDirectory, _: RunDirectory)
 @forgery
 def another_session_timeout_everywhere(run: RunDirectory, _: RunDirectory) -> bool:
     """Also in the handshakes, but not in the servers' logs."""
-    wire = _wire(run)
+    wire = wire_of(run)
     for record in wire:
         if record["type"] == "handshake":
             record |= {name: 9000 for name in ("wanted", "timeout") if record.get(name)}
-    _write_wire(run, wire)
+    write_wire(run, wire)
     return another_session_timeout_to_both(run, run)
 
 

@@ -39,7 +39,15 @@ WHOLE = (counted(0, 2), counted(1, 1))
 
 
 def found(
-    *wire, counts=WHOLE, told=(), session_timeout=None, truncated=False, kinds=None, kazoo=True
+    *wire,
+    counts=WHOLE,
+    told=(),
+    calls=(),
+    session_timeout=None,
+    truncated=False,
+    kinds=None,
+    kazoo=True,
+    plain=False,
 ):
     """What contradicts a history of one client, with records of (time, process, f, value)."""
     if kinds is None:
@@ -48,6 +56,8 @@ def found(
     for time, process, f, value in told:
         kind = "invoke" if process == "nemesis" else "info"
         recorded.add(time / MS, process, kind, f, value)
+    for time, kind in calls:
+        recorded.add(time / MS, 0, kind, "set")
     for value in counts:
         recorded.add(COUNTED / MS, "link", "info", "wire", value)
     recorded.add(COUNTED / MS, "link", "info", "requests", {"client": 0, "requests": kinds})
@@ -55,7 +65,11 @@ def found(
     history.truncated = truncated
     content = b"".join(msgspec.json.encode(each) + b"\n" for each in wire)
     return contradictions(
-        history, wire=WireRecords(content), session_timeout=session_timeout, kazoo=kazoo
+        history,
+        wire=WireRecords(content),
+        session_timeout=session_timeout,
+        kazoo=kazoo,
+        plain=plain,
     )
 
 
@@ -290,3 +304,39 @@ def test_what_was_sent_while_nothing_was_in_the_way_has_reached_its_client(kind,
     assert bool(lost) is not reached
     words = found(*wire, counts=counts, told=[*told, seen(2.5 * SECOND)]).history
     assert not [each for each in words if "while no fault was in the way" in each]
+
+
+REFUSED = request(2 * SECOND, name="set-data")
+REFUSED.error = -101
+DONE = request(3 * SECOND, name="set-data", xid=2)
+DONE.error = 0
+ASKED = request(3 * SECOND, xid=2)
+
+
+@pytest.mark.parametrize(
+    ("then", "outcome", "plain", "denied"),
+    [
+        ([], "ok", True, True),
+        ([], "ok", False, False),
+        ([], "fail", True, False),
+        ([DONE], "ok", True, False),
+        ([ASKED], "ok", True, False),
+    ],
+)
+def test_what_a_server_refused_was_not_done(then, outcome, plain, denied):
+    wire = shake(0), REFUSED, *then
+    kinds = {"set-data": 1 + (then == [DONE]), "get-data": int(then == [ASKED])}
+    words = found(
+        *wire,
+        counts=[counted(0, len(wire)), NONE],
+        calls=[(SECOND, "invoke"), (4 * SECOND, outcome)],
+        told=[CONNECTED],
+        kinds=kinds,
+        plain=plain,
+    ).history
+    assert ["by the wire a server refused" in each for each in words] == [True] * denied
+
+
+def test_a_time_that_no_clock_shows_is_no_error():
+    late = request((1 << 63) - 1, answered=False)
+    assert of_wire(shake(0), late, counts=[counted(0, 1), NONE], kinds={}, plain=True) == []
