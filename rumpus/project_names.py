@@ -129,6 +129,12 @@ class Names:
         return [kind for kind in BUILT_IN if kind in wanted], list(dict.fromkeys(of_others))
 
     def settings_of(self, given: Mapping[str, Any]) -> "RunSettings":
+        """The settings of a run, as `resolved` says; its modules can be imported from now on."""
+        settings = self.resolved(given)
+        self.find_modules(references_of(settings))
+        return settings
+
+    def resolved(self, given: Mapping[str, Any]) -> "RunSettings":
         """The settings of a run, with references in place of names, and with the defaults.
 
         Args:
@@ -166,9 +172,7 @@ class Names:
             kinds, more = self.kinds(settings.nemesis)
             settings = replace(settings, nemesis=kinds)
             faults = [*faults, *(each for each in more if each not in faults)]
-        settings = replace(settings, fault=faults) if faults else settings
-        self.find_modules(references_of(settings))
-        return settings
+        return replace(settings, fault=faults) if faults else settings
 
     def defaults(
         self, given: Mapping[str, Any], *workload: str, ensemble: str | None = None

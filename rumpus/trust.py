@@ -1,20 +1,21 @@
 """Code that only a file names is not imported: its user has to trust it first.
 
-A case and a run's directory may come from anybody, and name modules that performing them imports.
-Such code is trusted
+A case, a run's directory and a store of nights may come from anybody, and name modules that
+performing them imports. Such code is trusted
 
 - if it is a class of rumpus or of kazoo, which are imported anyway (and not what their modules have
   imported: ``rumpus.git_calls:os.system`` is none of them);
 - if a ``pyproject.toml`` outside the file's own directory names it: somebody has made it a part of
   the project that is worked in;
 - if it lies where code was trusted once: by ``--trust``, or by a command line that named it
-  (``rumpus run --recipe shop.locks:StockLock``). These places are kept in a file of the user's.
+  (``rumpus run --recipe shop.locks:StockLock``). These places are kept in a file of the user's;
+- if the command itself was asked for it (``named``): by the user's own file of a night, say.
 
 A directory with a kazoo, a change of kazoo or of a recipe, and an image of servers, are code as
 well.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -33,6 +34,12 @@ _OURS: Final = frozenset({"kazoo", "rumpus"})
 _MOST: Final = 1_000
 """How many places are remembered: the last ones."""
 
+REMEDY: Final = (
+    "say --trust (once: it is remembered for these places), or name it in your project's "
+    "pyproject.toml (see Configuration: runs of other people)"
+)
+"""What is to be done by who trusts code that was refused."""
+
 
 class Code(NamedTuple):
     """Code that a run imports or starts.
@@ -48,9 +55,10 @@ class Code(NamedTuple):
 
 def code_of(settings: "RunSettings") -> Iterator[Code]:
     """The code that a run of these settings imports or starts, but for that of rumpus and kazoo."""
-    places = names_here().places
+    references = references_of(settings)
+    places = names_here().places if references else ()
     options = {settings.workload: "workload", settings.recipe: "recipe"}
-    for name in references_of(settings):
+    for name in references:
         module = name.partition(":")[0].partition(".")[0]
         place = _not_of_ours(name) if module in _OURS else _code_in(module, places)
         if place:
@@ -66,53 +74,92 @@ def code_of(settings: "RunSettings") -> Iterator[Code]:
         yield Code("image", settings.image, settings.image)
 
 
-def untrusted(source: Path, settings: "RunSettings") -> list[Code]:
+def places_of(runs: Iterable["RunSettings"]) -> frozenset[str]:
+    """The places of the code that runs import or start: what names them for the user trusts it."""
+    return frozenset(each.place for settings in runs for each in code_of(settings))
+
+
+def untrusted(source: Path, settings: "RunSettings", named: Collection[str] = ()) -> list[Code]:
     """What only a file names, and nobody has trusted; if nothing is left, it can be imported now.
 
     Args:
-        source: the case, or the run's directory.
+        source: the case, the run's directory, or the store.
         settings: what it asks for.
+        named: places of code that this command was asked for by its user (`places_of`).
 
     Raises:
         UsageError: the file that keeps the trusted places is malformed.
     """
-    names = names_here()
-    known = trusted_places()
+    found = [each for each in code_of(settings) if each.place not in named]
+    names = names_here() if found or references_of(settings) else None
+    known = trusted_places() if found else ()
     strange = [
         each
-        for each in code_of(settings)
-        if each.place not in known and not _named_by(names, source, each.name)
+        for each in found
+        if each.place not in known and not (names and _named_by(names, source, each.name))
     ]
-    if not strange:
+    if names and not strange:
         names.find_modules(references_of(settings))
     return strange
 
 
-def refuse_untrusted(source: Path, settings: "RunSettings", *, trust: bool = False) -> None:
+def refusal(
+    source: Path,
+    settings: "RunSettings",
+    *,
+    named: Collection[str] = (),
+    remedy: str = REMEDY,
+) -> str:
+    """Why what only a file names is not imported; empty if it may be, from now on.
+
+    Args:
+        source: the case, the run's directory, or the store.
+        settings: what it asks for.
+        named: as in `untrusted`.
+        remedy: what is to be done by who trusts that code.
+
+    Raises:
+        UsageError: the file that keeps the trusted places is malformed.
+    """
+    strange = untrusted(source, settings, named)
+    return _refusal(source, strange, remedy) if strange else ""
+
+
+def _refusal(source: Path, strange: Sequence[Code], remedy: str) -> str:
+    told = "; ".join(f"{each.option} {each.name}, from {each.place}" for each in strange)
+    return (
+        f"{source} names code that is not imported just because a file names it: {told}. If you "
+        f"trust that code, {remedy}"
+    )
+
+
+def refuse_untrusted(
+    source: Path,
+    settings: "RunSettings",
+    *,
+    trust: bool = False,
+    named: Collection[str] = (),
+) -> None:
     """Refuse to import what only a file names; where its modules are may be imported from now on.
 
     Args:
-        source: the case, or the run's directory.
+        source: the case, the run's directory, or the store.
         settings: what it asks for.
         trust: whether the user trusts all of it, from now on.
+        named: as in `untrusted`.
 
     Raises:
         UsageError: it names code that nobody has trusted; the message says which, and where it is.
         StoreError: what is trusted from now on cannot be kept.
     """
-    strange = untrusted(source, settings)
+    strange = untrusted(source, settings, named)
     if not strange:
         return
     if trust:
         keep_state(places_file(), [*trusted_places(), *(e.place for e in strange)][-_MOST:])
         names_here().find_modules(references_of(settings))
         return
-    told = "; ".join(f"{each.option} {each.name}, from {each.place}" for each in strange)
-    raise UsageError(
-        f"{source} names code that is not imported just because a file names it: {told}. If you "
-        "trust that code, say --trust (once: it is remembered for these places), or name it in "
-        "your project's pyproject.toml (see Configuration: runs of other people)"
-    )
+    raise UsageError(_refusal(source, strange, REMEDY))
 
 
 def trust_code(settings: "RunSettings", say: Callable[[str], None]) -> None:

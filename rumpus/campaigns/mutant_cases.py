@@ -25,6 +25,7 @@ from rumpus.nemesis.registry import FAULTS, SOUND
 from rumpus.results.escapes import in_file_name
 from rumpus.runs.recorded_settings import settings_of_words
 from rumpus.runs.run_settings import RunSettings
+from rumpus.trust import places_of, refuse_untrusted
 
 SMALL_LOAD_S: Final = 7.0
 """Length of the load of a small run: enough for one fault that ends a session."""
@@ -94,12 +95,14 @@ def make_case(
         clock: seconds, monotonic.
 
     Raises:
-        UsageError: the file is there and is no case.
+        UsageError: the file is there and is no case, or names code that is not trusted.
         StoreError: the file cannot be written.
     """
     search = _Search(mutant, executor, clock)
     if path.exists():
         old = load_case(path)
+        named = places_of([settings_of_words(mutant.words(first_seed, "default"))])
+        refuse_untrusted(path, old.task().settings, named=named)
         (attempt,) = attempts(executor, [old.task()])
         search.note(attempt)
         if (

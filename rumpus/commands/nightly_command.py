@@ -28,10 +28,10 @@ from rumpus.nights.documents.plan_text import plan_document, plan_lines
 from rumpus.nights.documents.summary import duration, in_text, many
 from rumpus.nights.memory.store import Store
 from rumpus.nights.night import Night
-from rumpus.nights.night_file import NightFile, schema
+from rumpus.nights.night_file import schema
 from rumpus.nights.performing import Order, perform_night
 from rumpus.nights.planning import NightPlan, make_plan, with_notes
-from rumpus.nights.records import NightRow
+from rumpus.nights.records import NightRow, Trouble
 from rumpus.nights.revision import revision
 from rumpus.project_names import Names, names_here
 from rumpus.results.atomic_file import check_writable, link_atomically
@@ -83,20 +83,17 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
     if former is None:
         asked = asked_now(arguments.file, names)
     else:
-        asked = asked_before(former, arguments.file)
+        asked = asked_before(former, arguments.file, names=names, store=arguments.store)
     row = former or _new(arguments, store)
-    file = asked.file
-    if arguments.budget is not None:
-        file = msgspec.structs.replace(file, budget=arguments.budget)
-        asked = replace(asked, file=file)
+    asked = _within(asked, arguments.budget)
     row = msgspec.structs.replace(
-        row, budget=file.seconds, ended=None, interrupted=False, asked=asked.plain()
+        row, budget=asked.file.seconds, ended=None, interrupted=False, asked=asked.plain()
     )
     change = Change(Path.cwd(), arguments.base) if arguments.changed else None
 
     def perform(directory: Path) -> NightDocument:
         canaries = None if arguments.dask else _folder(directory / "canaries")
-        plan = _plan(names, store, asked, file, row, canaries)
+        plan = _plan(names, store, asked, row, canaries)
         if change is not None:
             plan = with_notes(change.of(plan, asked.path), f"compared with {change.base}")
         for each in plan.subjects:
@@ -183,6 +180,13 @@ def _former(store: Store) -> NightRow:
     return found
 
 
+def _within(asked: Asked, budget: float | None) -> Asked:
+    """The same, within a budget that was given."""
+    if budget is None:
+        return asked
+    return replace(asked, file=msgspec.structs.replace(asked.file, budget=budget))
+
+
 def _new(arguments: argparse.Namespace, store: Store) -> NightRow:
     """A night that begins now."""
     here = revision(Path.cwd())
@@ -201,7 +205,6 @@ def _plan(
     names: Names,
     store: Store,
     asked: Asked,
-    file: NightFile,
     row: NightRow,
     canaries: Path | None,
 ) -> NightPlan:
@@ -214,7 +217,7 @@ def _plan(
     if canaries is not None:
         sys.path.append(str(canaries.resolve()))
     plan = make_plan(
-        file,
+        asked.allowed,
         asked.path,
         names,
         past=store.subjects_last(),
@@ -224,6 +227,8 @@ def _plan(
         shard=shard_of(row.shard) if row.shard else None,
         canaries_in=canaries,
     )
+    troubles = [Trouble(kind="usage", what=why) for why in asked.refused.values()]
+    plan = replace(plan, troubles=[*plan.troubles, *troubles])
     killed = store.unfinished()
     note = ""
     if killed is not None and killed.name != row.name:
@@ -233,10 +238,7 @@ def _plan(
 
 def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
     """Print what a night would do."""
-    asked = asked_now(arguments.file, names)
-    file = asked.file
-    if arguments.budget is not None:
-        file = msgspec.structs.replace(file, budget=arguments.budget)
+    asked = _within(asked_now(arguments.file, names), arguments.budget)
     with contextlib.ExitStack() as stack:
         place = stack.enter_context(scratch("nightly"))
         path = arguments.store
@@ -245,7 +247,7 @@ def _dry_run(arguments: argparse.Namespace, names: Names) -> int:
         store = stack.enter_context(Store.opened(path, write=path != arguments.store))
         shard = str(arguments.shard) if arguments.shard is not None else ""
         row = NightRow(name="", began=time.time(), seed=arguments.seed or 0, shard=shard)
-        plan = _plan(names, store, asked, file, row, None if arguments.dask else place)
+        plan = _plan(names, store, asked, row, None if arguments.dask else place)
     if arguments.json:
         print_document(plan_document(plan, arguments.jobs))
     else:

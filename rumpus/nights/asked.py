@@ -1,19 +1,25 @@
 """What a night is asked to do: by its file, its project, or a former night."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from rumpus.nights.night_file import USUAL_FILE, NightFile, load_night_file, night_file_of
 from rumpus.nights.records import NightRow
-from rumpus.nights.subjects import own_jobs
+from rumpus.nights.subjects import named_by, own_jobs
 from rumpus.project_names import Names
 from rumpus.project_settings import sent_by_others
 from rumpus.runs.ensemble_choice import why_no_engine
+from rumpus.trust import places_of, refusal, untrusted
 from rumpus.usage_error import UsageError
+
+_REMEDY: Final = (
+    "name it in the night's file (rumpus nightly FILE --resume), or in your project's "
+    "pyproject.toml"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +31,20 @@ class Asked:
         path: of the file; where there is none, where it would be.
         source: who says it, in words.
         notes: what people should know.
+        refused: number of a job -> why it is left out: it names code that nobody has trusted.
     """
 
     file: NightFile
     path: Path
     source: str
     notes: Sequence[str] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def allowed(self) -> NightFile:
+        """What is to run, without the jobs that are refused."""
+        jobs = (job for number, job in enumerate(self.file.jobs) if number not in self.refused)
+        return msgspec.structs.replace(self.file, jobs=tuple(jobs))
 
     def plain(self) -> dict[str, Any]:
         """As plain data, from which `asked_before` makes it again."""
@@ -90,19 +104,22 @@ def _usual_file() -> tuple[Path | None, str]:
     return USUAL_FILE, ""
 
 
-def asked_before(night: NightRow, path: Path | None = None) -> Asked:
+def asked_before(night: NightRow, path: Path | None = None, *, names: Names, store: Path) -> Asked:
     """What a former night was asked to do.
 
-    A store may come from a stranger. So commands are run only if a file here has the same.
+    A store may come from a stranger. So commands are run only if a file here has the same, and a
+    job is left out if it names code that no file here names, and that is not trusted otherwise.
 
     Args:
         night: the former night.
         path: the night's file, if it is named; None: ``nightly.toml``.
+        names: the project's.
+        store: where the night is remembered.
 
     Raises:
         UsageError: this program does not understand it, or no file has its commands.
     """
-    asked = _remembered(night)
+    asked = _with_trusted_code(_remembered(night), night, path, names, store)
     if not asked.file.commands:
         return asked
     here = _usual_file()[0] if path is None else path
@@ -113,6 +130,34 @@ def asked_before(night: NightRow, path: Path | None = None) -> Asked:
             "(rumpus nightly FILE --resume), or begin a new night"
         )
     return asked
+
+
+def _with_trusted_code(
+    asked: Asked, night: NightRow, path: Path | None, names: Names, store: Path
+) -> Asked:
+    """The same, which leaves out the jobs whose code nobody here has named or trusted."""
+    wanted = {
+        number: list(named_by(job, names, asked.path)) for number, job in enumerate(asked.file.jobs)
+    }
+    own: frozenset[str] | None = None
+    refused: dict[int, str] = {}
+    for number, runs in wanted.items():
+        if not any(untrusted(store, settings) for settings in runs):
+            continue
+        if own is None:  # only now, as the file may have been removed since
+            own = _named_here(path, names)
+        whys = (refusal(store, each, named=own, remedy=_REMEDY) for each in runs)
+        if why := next(filter(None, whys), ""):
+            refused[number] = f"jobs[{number}] of the night {night.name} is left out: {why}"
+    return replace(asked, refused=refused)
+
+
+def _named_here(path: Path | None, names: Names) -> frozenset[str]:
+    """The places of the code that a file of a night here names, or else the project."""
+    here = _usual_file()[0] if path is None else path
+    jobs = own_jobs(names, ("sim",)) if here is None else load_night_file(here).jobs
+    file = here or USUAL_FILE
+    return places_of(settings for job in jobs for settings in named_by(job, names, file))
 
 
 def _remembered(night: NightRow) -> Asked:

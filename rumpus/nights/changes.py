@@ -63,10 +63,14 @@ class Change:
         subjects = [on for on in plan.subjects if self._touches(on)]
         names = {(on.settings.workload, on.settings.recipe) for on in subjects}
         cases = [kept for kept in plan.cases if _of(kept, names) or self._has(kept.path)]
-        if subjects or cases:
-            return replace(plan, subjects=subjects, cases=cases)
+        refused = [
+            (kept, why) for kept, why in plan.refused if _of(kept, names) or self._has(kept.path)
+        ]
+        plan = replace(plan, subjects=subjects, cases=cases, refused=refused)
+        if subjects or cases or refused:
+            return plan
         idle = f"nothing that is on trial has changed since {self.base}"
-        return replace(plan, subjects=[], cases=[], canaries=[], idle=idle)
+        return replace(plan, canaries=[], idle=idle)
 
     def without(self, cases: Sequence[tuple[str, Case]], jobs: int) -> frozenset[str]:
         """The names of those cases whose failure is there without the change, too.

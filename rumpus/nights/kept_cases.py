@@ -1,6 +1,6 @@
 """Cases in a night: failures that must not come back, and some that must still be shown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -13,7 +13,9 @@ from rumpus.campaigns.tasks import Attempt
 from rumpus.campaigns.trial_task import Seen, TrialTask
 from rumpus.checker.untrusted_file import files_below
 from rumpus.nights.pieces import Piece
+from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import UnreadableRun
+from rumpus.trust import refusal
 from rumpus.usage_error import UsageError
 
 AROUND: Final = 30
@@ -102,6 +104,33 @@ class Kept(NamedTuple):
             moment=task.settings.time_limit,
             ensemble="sim",
         )
+
+
+def allowed_cases(
+    cases: Sequence[Kept], named: Collection[str]
+) -> tuple[list[Kept], list[tuple[Kept, str]]]:
+    """The cases that may be performed; and those whose code nobody has trusted, with why.
+
+    Args:
+        cases: of files that may come from anybody.
+        named: places of code that the night's file names (``trust.places_of``).
+
+    Raises:
+        UsageError: the file that keeps the trusted places is malformed.
+    """
+    told = [
+        (
+            kept,
+            refusal(
+                kept.path,
+                kept.case.task().settings,
+                named=named,
+                remedy=f"say it once: {in_shell(['rumpus', 'replay', kept.path, '--trust'])}",
+            ),
+        )
+        for kept in cases
+    ]
+    return [kept for kept, why in told if not why], [(kept, why) for kept, why in told if why]
 
 
 def kept_cases(places: Sequence[Path]) -> tuple[list[Kept], list[str]]:

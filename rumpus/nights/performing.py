@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -30,10 +31,12 @@ from rumpus.nights.night_commands import perform_commands
 from rumpus.nights.night_notes import CanaryNote, CaseNote, NightNotes
 from rumpus.nights.pieces import Piece
 from rumpus.nights.planning import NightPlan
-from rumpus.nights.records import Ensemble, NightRow, RunRow, Trouble
+from rumpus.nights.records import Ensemble, FailureRow, NightRow, RunRow, Trouble
 from rumpus.nights.schedule import Schedule
+from rumpus.nights.subjects import OnTrial
 from rumpus.results.escapes import in_shell
 from rumpus.results.store_error import StoreError
+from rumpus.trust import places_of, refusal
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.references import is_reference
 
@@ -88,7 +91,7 @@ def perform_night(order: Order) -> NightDocument:
         with interruption.listening(order.say):
             stack.close()
     commands = [] if performance.notes.interrupted else performance.perform_commands()
-    not_worse = _not_worse(order, performance.book, performance.notes)
+    not_worse = performance.not_worse()
     with interruption.listening(order.say):
         return performance.finish(schedule, commands, not_worse)
 
@@ -104,7 +107,6 @@ class _Performance:
         self.notes = notes_of(self._plan, before)
         # What a night that goes on has met before it was killed does not become untrue.
         self.notes.troubles += [e for e in self._row.troubles if e not in self._plan.troubles]
-        self._told = len(self.notes.troubles)
         failures = order.store.failures()
         self.book = FailureBook(
             self._row.name,
@@ -114,6 +116,11 @@ class _Performance:
             rulings=self._plan.rulings,
         )
         self.book.tonight.update(_counted(before))
+        self._named = places_of(on.settings for on in self._plan.subjects)
+        unshrunk = _unshrunk(self._plan, self.book)
+        allowed = (_again(on, row) for on, row in unshrunk if self._allows(row))
+        self._again = list(islice(allowed, AGAIN_FIRST))
+        self._told = len(self.notes.troubles)
 
     def perform(self, stack: contextlib.ExitStack) -> Schedule:
         """Perform runs until the time is over; what had its turn, and what had none.
@@ -133,7 +140,7 @@ class _Performance:
             random=Random(f"{row.seed}:{row.shard}:{len(notes.runs)}"),
             done={*notes.cases, *looked_at},
         )
-        for piece in _unshrunk(plan, self.book):
+        for piece in self._again:
             schedule.soon(piece)
         night = Night(
             schedule=schedule,
@@ -176,6 +183,48 @@ class _Performance:
         )
         return end_night(document, self._order.store, self._order.directory, self.notes)
 
+    def not_worse(self) -> frozenset[str]:
+        """Failures and cases that are as they are without the change; Ctrl-C ends the look.
+
+        That a night before has seen a failure does not count: it may have had the change, too.
+        """
+        order, notes = self._order, self.notes
+        if order.change is None or notes.interrupted:
+            return frozenset()
+        rows = [self.book.failures[failure] for failure in self.book.tonight]
+        cases = [(row.id, row.case) for row in rows if row.case is not None and self._allows(row)]
+        kept = {each.name: each.case for each in order.plan.cases}
+        cases += [
+            (name, kept[name])
+            for name, note in notes.cases.items()
+            if note.state == "regression" and name in kept
+        ]
+        try:
+            return order.change.without(cases, order.jobs)
+        except KeyboardInterrupt:
+            notes.interrupted = True
+        except UsageError as error:
+            what = f"nothing could be compared with {order.change.base}: {error}"
+            notes.troubles.append(Trouble(kind="usage", what=what))
+        return frozenset()
+
+    def _allows(self, row: FailureRow) -> bool:
+        """Whether a failure's case may be performed; if not, that is trouble.
+
+        The store may have it from a stranger: its code must be trusted.
+        """
+        assert row.case is not None, "only those with a case are asked for"
+        why = refusal(
+            self._order.store.path,
+            row.case.task().settings,
+            named=self._named,
+            remedy="name it in the night's file, or in your project's pyproject.toml",
+        )
+        if why:
+            trouble = Trouble(kind="usage", what=f"failure {row.id} was not performed again: {why}")
+            self.notes.troubles += [trouble] if trouble not in self.notes.troubles else []
+        return not why
+
     def _note_sources(self, store: Store) -> None:
         for on in self._plan.subjects:
             store.note_source(self._row.name, on.subject, on.source)
@@ -199,29 +248,6 @@ class _Performance:
             seconds=round(self._row.seconds + time.monotonic() - self._began, 1),
             troubles=(*self._plan.troubles, *self.notes.troubles),
         )
-
-
-def _not_worse(order: Order, book: FailureBook, notes: NightNotes) -> frozenset[str]:
-    """Failures and cases that are as they are without the change; Ctrl-C ends the look.
-
-    That a night before has seen a failure does not count: it may have had the change, too.
-    """
-    if order.change is None or notes.interrupted:
-        return frozenset()
-    rows = [book.failures[failure] for failure in book.tonight]
-    cases = [(row.id, row.case) for row in rows if row.case is not None]
-    kept = {each.name: each.case for each in order.plan.cases}
-    cases += [
-        (name, kept[name]) for name, note in notes.cases.items() if note.state == "regression"
-    ]
-    try:
-        return order.change.without(cases, order.jobs)
-    except KeyboardInterrupt:
-        notes.interrupted = True
-    except UsageError as error:
-        what = f"nothing could be compared with {order.change.base}: {error}"
-        notes.troubles.append(Trouble(kind="usage", what=what))
-    return frozenset()
 
 
 def end_night(
@@ -261,6 +287,9 @@ def end_night(
 def notes_of(plan: NightPlan, runs: Sequence[RunRow]) -> NightNotes:
     """What a night has noted before it was killed, from its runs in the store."""
     notes = NightNotes(runs=list(runs))
+    for each, why in plan.refused:
+        again = in_shell(["rumpus", "replay", each.path])
+        notes.cases[each.name] = CaseNote(state="unperformed", why=why, again=again)
     kept = {each.name: each for each in plan.cases}
     canaries = {each.name: each for each in plan.canaries}
     for run in runs:
@@ -288,27 +317,30 @@ def _counted(runs: Sequence[RunRow]) -> dict[str, int]:
     return counts
 
 
-def _unshrunk(plan: NightPlan, book: FailureBook) -> Iterator[Piece]:
-    """Runs of failures that nobody has made small yet, of what is on trial."""
+def _unshrunk(plan: NightPlan, book: FailureBook) -> Iterator[tuple[OnTrial, FailureRow]]:
+    """Failures in the simulation that nobody has made small yet, of what is on trial."""
     by_name = {
         (on.subject.workload, on.subject.recipe): on
         for on in plan.subjects
         if on.subject.world == "sim"
     }
-    waiting = [row for row in book.unshrunk if (row.workload, row.recipe) in by_name]
-    for row in waiting[:AGAIN_FIRST]:
-        assert row.case is not None
-        task = row.case.task()
-        if task.settings.ensemble == "sim":
-            on = by_name[row.workload, row.recipe]
-            yield Piece(
-                role="run",
-                subject=on.subject.key,
-                world="sim",
-                task=task,
-                kind="case",
-                seed=row.case.seed,
-            )
+    for row in book.unshrunk:
+        on = by_name.get((row.workload, row.recipe))
+        if on is not None and row.case is not None and row.case.task().repeatable:
+            yield on, row
+
+
+def _again(on: OnTrial, row: FailureRow) -> Piece:
+    """The run of a failure's case, of what is on trial."""
+    assert row.case is not None, "only those with a case are asked for"
+    return Piece(
+        role="run",
+        subject=on.subject.key,
+        world="sim",
+        task=row.case.task(),
+        kind="case",
+        seed=row.case.seed,
+    )
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Final
 from rumpus.campaigns.rulings import NO_RULINGS, Rulings, load_rulings
 from rumpus.nights.canaries import Canary, known_mistakes, own_canary, rotated
 from rumpus.nights.expected import Expected, load_expected
-from rumpus.nights.kept_cases import Kept, kept_cases
+from rumpus.nights.kept_cases import Kept, allowed_cases, kept_cases
 from rumpus.nights.memory.store_rows import SubjectPast
 from rumpus.nights.night_commands import fitting
 from rumpus.nights.night_file import Command, NightFile
@@ -18,6 +18,7 @@ from rumpus.nights.schedule import Schedule, longest_s, rank
 from rumpus.nights.subjects import OnTrial, on_trial
 from rumpus.project_names import Names
 from rumpus.runs.shard import Shard
+from rumpus.trust import places_of
 from rumpus.workloads.registry import WORKLOADS
 
 USUAL_CASE_S: Final = 1.0
@@ -36,6 +37,7 @@ class NightPlan:
         subjects: what is on trial, in order.
         past: what is known of them.
         cases: the kept cases, in order.
+        refused: cases that are not performed, as nobody has trusted their code; and why.
         to_show: those that are to show their failures; of all parts of the night.
         canaries: known mistakes, in order.
         expected: failures that are expected.
@@ -53,6 +55,7 @@ class NightPlan:
     subjects: Sequence[OnTrial]
     past: Mapping[str, SubjectPast]
     cases: Sequence[Kept]
+    refused: Sequence[tuple[Kept, str]] = ()
     to_show: Sequence[Kept]
     canaries: Sequence[Canary]
     expected: Sequence[Expected]
@@ -132,7 +135,10 @@ def make_plan(
     if shard is not None:  # by name: each machine may remember other nights
         cases = [each for number, each in enumerate(cases) if number % shard.of == shard.index]
         canaries = [e for number, e in enumerate(canaries) if number % shard.of == shard.index]
-    cases = _in_order(cases, last)
+    cases, refused = allowed_cases(
+        _in_order(cases, last), places_of(on.settings for on in subjects)
+    )
+    troubles += [Trouble(kind="usage", what=f"case {kept.name}: {why}") for kept, why in refused]
     commands, reserved, left_out = fitting(file.commands, file.seconds)
     notes = []
     real = [on for on in subjects if on.subject.world == "docker"]
@@ -159,6 +165,7 @@ def make_plan(
         subjects=subjects,
         past=past,
         cases=cases,
+        refused=refused,
         to_show=to_show,
         canaries=canaries,
         expected=load_expected(place / file.expected),

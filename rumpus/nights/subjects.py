@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,6 +81,28 @@ def on_trial(jobs: Sequence[Job], names: Names, file: Path) -> list[OnTrial]:
     return list(found.values())
 
 
+def named_by(job: Job, names: Names, file: Path) -> Iterator[RunSettings]:
+    """Settings that have all the code that a job names itself; nothing is imported.
+
+    What it asks for by ``own`` and ``built-in`` is named by the project, or by a workload.
+
+    Args:
+        job: of the night's file.
+        names: the project's.
+        file: the night's, for errors.
+
+    Raises:
+        UsageError: a workload or an option does not exist.
+    """
+    options = read_options(file, "jobs", job.options)
+    workloads = (next(iter(WORKLOADS)),) if job.workloads == "all" else job.workloads
+    recipes = ("",) if isinstance(job.recipes, str) else ("", *job.recipes)
+    for workload, recipe, world in product(workloads, recipes, job.worlds):
+        for kazoo in job.kazoo or ("",):
+            subject = Subject(workload=workload, recipe=recipe, world=world, kazoo=kazoo)
+            yield names.resolved(_given(subject, options))
+
+
 def _of_job(job: Job, names: Names, file: Path, place: str) -> Iterator[OnTrial]:
     options = read_options(file, f"{place}.options", job.options)
     workloads = WORKLOADS if job.workloads == "all" else job.workloads
@@ -124,7 +147,7 @@ def _versions(
                 kazoo=kazoo,
                 options=plain.options,
             )
-            settings = _settings(subject, names, options)
+            settings = names.settings_of(_given(subject, options))
             files = files_of(settings, names)
             used = {
                 "kazoo": kazoo or version("kazoo"),
@@ -143,12 +166,8 @@ def _versions(
             )
 
 
-def _settings(subject: Subject, names: Names, options: Mapping[str, Any]) -> RunSettings:
-    """The settings of a subject's runs.
-
-    Raises:
-        UsageError: its workload does not exist, or an option has a wrong value.
-    """
+def _given(subject: Subject, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a subject's runs."""
     given: dict[str, Any] = {**options, "workload": subject.workload, "ensemble": subject.world}
     if subject.recipe:
         given["recipe"] = subject.recipe
@@ -157,8 +176,7 @@ def _settings(subject: Subject, names: Names, options: Mapping[str, Any]) -> Run
     if subject.zookeeper:
         given["zookeeper"] = subject.zookeeper
     given["fixed"] = tuple(given)
-    given = {"argv": (), "time_limit": LOADS_S[subject.world], **given}
-    return names.settings_of(given)
+    return {"argv": (), "time_limit": LOADS_S[subject.world], **given}
 
 
 def _recipes(job: Job, workload: str, names: Names, place: str) -> Sequence[str]:

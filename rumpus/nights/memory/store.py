@@ -82,6 +82,11 @@ class Store:
     def __init__(self, file: StoreFile) -> None:
         self._file = file
 
+    @property
+    def path(self) -> Path:
+        """Of the store's file."""
+        return self._file.path
+
     @classmethod
     @contextlib.contextmanager
     def opened(cls, path: Path, *, write: bool = False) -> Iterator[Self]:

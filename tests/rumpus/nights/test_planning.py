@@ -49,6 +49,10 @@ class Shop(type(WORKLOADS["lock"])):
 NO_CANARIES = Canaries(share=0)
 
 
+def again_of(row, path=None):
+    return asked_before(row, path, names=names_here(), store=Path("runs/nights.sqlite"))
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text(PYPROJECT)
@@ -436,16 +440,16 @@ def test_a_night_of_a_stranger_does_not_go_on_with_commands_of_its_own(project):
     file.write_text(COMMANDS)
     asked = asked_now(None, names_here())
     row = NightRow(name="2026-11-26", began=0.0, asked=json.loads(json.dumps(asked.plain())))
-    assert asked_before(row).file == asked.file
+    assert again_of(row).file == asked.file
     file.write_text(COMMANDS.replace("true", "false"))
     with pytest.raises(UsageError, match=r"commands that nightly\.toml does not have: name the"):
-        asked_before(row)
+        again_of(row)
     named = project / "named.toml"
     named.write_text(COMMANDS)
-    assert asked_before(row, named).file == asked.file
+    assert again_of(row, named).file == asked.file
     file.unlink()
     with pytest.raises(UsageError, match="commands that no file here has: name the"):
-        asked_before(row)
+        again_of(row)
 
 
 @pytest.mark.usefixtures("no_engine")
@@ -465,21 +469,21 @@ def test_a_night_goes_on_with_what_it_was_asked(project):
     )
     asked = asked_now(None, names_here())
     row = NightRow(name="2026-11-26", began=0.0, asked=json.loads(json.dumps(asked.plain())))
-    again = asked_before(row)
+    again = again_of(row)
     assert (again.file, again.path) == (asked.file, asked.path)
 
 
 @pytest.mark.parametrize("asked", [{}, {"path": 1, "notes": [], "file": {}}, {"path": "x"}])
 def test_a_night_that_does_not_say_what_it_was_asked_cannot_go_on(asked):
     with pytest.raises(UsageError, match="2026-11-26"):
-        asked_before(NightRow(name="2026-11-26", began=0.0, asked=asked))
+        again_of(NightRow(name="2026-11-26", began=0.0, asked=asked))
 
 
 def test_a_night_of_another_program_cannot_go_on():
     file = msgspec.to_builtins(NightFile()) | {"more": 1}
     row = NightRow(name="n", began=0.0, asked={"path": "x", "notes": [], "file": file})
     with pytest.raises(UsageError, match="the night n"):
-        asked_before(row)
+        again_of(row)
 
 
 def test_cases_of_files_and_folders_have_names(tmp_path):
