@@ -30,14 +30,20 @@ def at_most(most: int) -> Iterator[None]:
     for itself.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [most + _taken(), *(bound for bound in (soft, hard) if bound != _NO_LIMIT)]
-    # OpenBLAS, which numpy loads, would take 40 MB for each processor of the machine.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    bound(most)
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def bound(most: int) -> None:
+    """Let the process take so many bytes more than it has, from now on; see `at_most`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [most + _taken(), *(bound for bound in (soft, hard) if bound != _NO_LIMIT)]
+    # OpenBLAS, which numpy loads, would take 40 MB for each processor of the machine.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
 
 
 def allowed() -> int | None:

@@ -89,6 +89,13 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=kind, metavar="SIZE", help=words)
 
 
+def add_memory_of_runs(parser: argparse.ArgumentParser) -> None:
+    """The option of a command that bounds only the processes that perform its runs."""
+    words = "most memory of each process that performs runs, such as 4G (default: 900M)"
+    kind = argument(Size().read)
+    parser.add_argument("--memory", dest="memory_of_runs", type=kind, metavar="SIZE", help=words)
+
+
 def add_path(parser: argparse.ArgumentParser) -> None:
     """The argument that names the run or the history to read."""
     words = "directory of a run (runs/latest, for example), or a history"

@@ -13,6 +13,7 @@ from rumpus.argument_types import (
     add_count,
     add_json,
     add_memory,
+    add_memory_of_runs,
     add_path,
     add_rulings,
     add_runs,
@@ -64,6 +65,7 @@ def _nightly(parser: argparse.ArgumentParser) -> None:
     words = "print the JSON schema of FILE, and do nothing else"
     parser.add_argument("--schema", action="store_true", help=words)
     _add_jobs(parser)
+    add_memory_of_runs(parser)
     add_json(parser)
 
 
@@ -157,7 +159,10 @@ def _shrink(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
     _add_output(parser, "the case to write (default: cases/WORKLOAD-RECIPE-ANOMALY.case.json)")
     add_seconds(
-        parser, "--budget", 120.0, "seconds after which no further run begins (default: 120)"
+        parser,
+        "--budget",
+        120.0,
+        "seconds after which no further run begins, and one under way is soon ended (default: 120)",
     )
     _add_jobs(parser)
     add_trust(parser)
@@ -194,6 +199,8 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as-test", action="store_true", help=words)
     words = "write the report of a single case's run to this file"
     parser.add_argument("--report", type=Path, metavar="FILE.html", help=words)
+    words = "seconds after which a run is ended, each by itself (default: none)"
+    add_seconds(parser, "--budget", math.inf, words)
     _add_jobs(parser)
     add_trust(parser)
     add_memory(parser)

@@ -84,12 +84,14 @@ class Repository:
         listed += "\0" + self._git(*others, inside=self._top)
         return frozenset((self._top / name).resolve() for name in listed.split("\0") if name)
 
-    def replay(self, commit: str, cases: Sequence[Case], *, jobs: int) -> Iterator[Ran]:
+    def replay(
+        self, commit: str, cases: Sequence[Case], *, jobs: int, seconds: float | None = None
+    ) -> Iterator[Ran]:
         """Replay cases with the code of a commit.
 
         The process is started in the directory of the worktree that corresponds to the repository's
         directory. Modules are looked for there and in its folder ``src``, before those that are
-        installed.
+        installed. A run that takes longer than so many seconds is ended.
 
         Raises:
             UsageError: Git cannot check the commit out.
@@ -107,7 +109,7 @@ class Repository:
                         exit_code=UNDECIDED,
                     )
                     return
-                rows = _replayed(here, kept, jobs)
+                rows = _replayed(here, kept, jobs, seconds)
         yield from rows
 
     @contextmanager
@@ -137,7 +139,7 @@ class Repository:
         return done.stdout.strip()
 
 
-def _replayed(here: Path, cases: Path, jobs: int) -> list[Ran]:
+def _replayed(here: Path, cases: Path, jobs: int, seconds: float | None) -> list[Ran]:
     """What ``rumpus replay`` says of cases in a directory."""
     path = [str(here), str(here / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {
@@ -152,6 +154,7 @@ def _replayed(here: Path, cases: Path, jobs: int) -> list[Ran]:
         [
             *(sys.executable, "-P", "-c", program_for(os.getpid()), "replay", str(cases)),
             *("--trust", "--json", "--jobs", str(jobs)),
+            *(() if seconds is None else ("--budget", f"{seconds:.3f}")),
         ],
         cwd=here,
         env=environment,

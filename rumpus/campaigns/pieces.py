@@ -5,13 +5,14 @@ faults, *short* ones have few clients and one or two faults at the right moment,
 ones have one fault at each frame, one after the other.
 """
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Final, Literal, NamedTuple
 
 from rumpus.campaigns.branch_task import BranchOutcome
 from rumpus.campaigns.corners import CornersTask, perform_corners
-from rumpus.campaigns.run_process import ProcessEndedError
+from rumpus.campaigns.run_process import OutOfTimeError, ProcessEndedError
 from rumpus.campaigns.short_runs import ShortRunsTask, perform_short_runs_apart
 from rumpus.campaigns.tasks import (
     Attempt,
@@ -20,6 +21,7 @@ from rumpus.campaigns.tasks import (
     attempt_of_error,
     call_apart,
     origin,
+    out_of_time,
     perform_apart,
 )
 from rumpus.campaigns.trial_task import TrialTask
@@ -81,9 +83,11 @@ def task_of(
     return TrialTask(settings=settings, plan=plan)
 
 
-def submit_task(executor: Executor, task: Task) -> Underway[Sequence[Performed]]:
-    """Let an executor perform a piece."""
-    return Underway(executor, perform_task, task, origin())
+def submit_task(
+    executor: Executor, task: Task, seconds: float = math.inf
+) -> Underway[Sequence[Performed]]:
+    """Let an executor perform a piece; what takes longer than so many seconds is ended."""
+    return Underway(executor, perform_task, task, origin(seconds))
 
 
 def perform_task(task: Task, given_by: Origin) -> Sequence[Performed]:
@@ -112,6 +116,8 @@ def perform_task(task: Task, given_by: Origin) -> Sequence[Performed]:
 def _corners_apart(task: CornersTask, given_by: Origin) -> Sequence[BranchOutcome]:
     try:
         return call_apart(given_by.surroundings, perform_corners, task)
+    except OutOfTimeError as error:
+        ended = out_of_time(error)
     except ProcessEndedError as error:
         ended = attempt_of_error(f"a run with a fault at a frame ends its process: {error.how}")
     except EnvironmentRefusal as refusal:

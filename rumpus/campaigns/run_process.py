@@ -8,6 +8,7 @@ import contextlib
 import faulthandler
 import gc
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from rumpus.harness.clients.worker import end_with_parent_thread
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.memory import bound
 from rumpus.harness.scratch import make_scratch, remove_scratch
 from rumpus.interruption import as_keyboard_interrupt
 
@@ -28,7 +30,8 @@ R = TypeVar("R")
 
 _MAIN: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from rumpus.campaigns.run_process import main; main(int(sys.argv[1]))"
+    "from rumpus.campaigns.run_process import main; "
+    "main(int(sys.argv[1]), int(sys.argv[3]))"
 )
 """The program of a process. The parent's modules are found in it, in the parent's order."""
 
@@ -55,24 +58,26 @@ def program_for(parent: int) -> str:
 
 
 class Surroundings(NamedTuple):
-    """Where a caller's modules and files are found.
+    """Where a caller's modules and files are found, and how long the caller waits.
 
     Attributes:
         path: its ``sys.path``.
         directory: its working directory; empty if that has been removed.
+        seconds: after so long a call is ended with its process.
     """
 
     path: tuple[str, ...]
     directory: str
+    seconds: float = math.inf
 
 
-def surroundings() -> Surroundings:
-    """Those of this process."""
+def surroundings(seconds: float = math.inf) -> Surroundings:
+    """Those of this process, for a call that may take so long."""
     try:
         directory = str(Path.cwd())
     except OSError:
         directory = ""
-    return Surroundings(tuple(sys.path), directory)
+    return Surroundings(tuple(sys.path), directory, seconds)
 
 
 class ProcessEndedError(Exception):
@@ -88,6 +93,17 @@ class ProcessEndedError(Exception):
         self.how, self.trace = how, tuple(trace)
 
 
+class OutOfTimeError(ProcessEndedError):
+    """The process was ended, as the caller waits no longer.
+
+    Args:
+        seconds: how long it has waited.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"ended after {seconds:.3g} s: there was no more time for it")
+
+
 class RunProcess:
     """A process that calls one function after the other. Belongs to the thread that makes it.
 
@@ -96,12 +112,14 @@ class RunProcess:
 
     Args:
         scratch: where its directory is made; None: where temporary files usually are.
+        memory: bytes that it, and each process that it starts, may take; None: as this one.
 
     Raises:
         EnvironmentRefusal: it cannot be started.
     """
 
-    def __init__(self, scratch: str | None = None) -> None:
+    def __init__(self, scratch: str | None = None, memory: int | None = None) -> None:
+        self._memory = memory or 0
         self._patience = 0.0
         self._ending = threading.Lock()
         self._place = make_scratch("process", scratch)
@@ -118,7 +136,10 @@ class RunProcess:
 
     def _start(self, channel: "Connection[Any, Any]") -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", _MAIN, str(channel.fileno()), json.dumps(sys.path)],
+            [
+                *(sys.executable, "-P", "-c", _MAIN, str(channel.fileno())),
+                *(json.dumps(sys.path), str(self._memory)),
+            ],
             pass_fds=[channel.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what recipes print is no part of a command's answer
@@ -144,7 +165,7 @@ class RunProcess:
         """Call a function in the process; what it returns.
 
         Args:
-            where: the function's modules and files are found there, too.
+            where: the function's modules and files are found there, too; and how long it may take.
             patience: how many seconds the call is given to end in order if it is to end early.
             function: of a module; it must not raise exceptions.
             arguments: its arguments, which can be pickled.
@@ -152,11 +173,15 @@ class RunProcess:
 
         Raises:
             ProcessEndedError: it has ended the process.
+            OutOfTimeError: it took too long, and was ended with the process.
         """
         self._patience = patience
         try:
             self._channel.send(where)
             self._channel.send((function, arguments, named))
+            if not self._channel.poll(None if math.isinf(where.seconds) else where.seconds):
+                self.end()
+                raise OutOfTimeError(where.seconds)
             answer: R = self._channel.recv()
         except (EOFError, OSError) as error:
             raise self._ended() from error
@@ -192,9 +217,14 @@ class RunProcess:
 
 
 class ProcessGroup:
-    """The processes of the threads of one executor."""
+    """The processes of the threads of one executor.
 
-    def __init__(self) -> None:
+    Args:
+        memory: see `RunProcess`.
+    """
+
+    def __init__(self, memory: int | None = None) -> None:
+        self._memory = memory
         self._lock = threading.Lock()
         self._processes: dict[int, RunProcess] = {}
         self.ended = False
@@ -218,7 +248,7 @@ class ProcessGroup:
                 return process
             if process is not None:
                 process.close()
-            self._processes[mine] = process = RunProcess(scratch)
+            self._processes[mine] = process = RunProcess(scratch, self._memory)
             return process
 
     def drop(self) -> None:
@@ -240,9 +270,16 @@ class ProcessGroup:
             ender.join()
 
 
-def main(channel: int) -> None:
-    """Call functions as they come, until the channel is closed."""
+def main(channel: int, memory: int) -> None:
+    """Call functions as they come, until the channel is closed.
+
+    Args:
+        channel: the number of its file.
+        memory: see `RunProcess`; 0 for None.
+    """
     end_with_parent_thread()
+    if memory:
+        bound(memory)
     place = Path(os.environ["TMPDIR"])
     with (
         contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionResetError, BrokenPipeError),

@@ -14,8 +14,19 @@ from typing import Final, NamedTuple
 import msgspec
 
 from rumpus.campaigns.branch_task import BranchTask, perform_branches
-from rumpus.campaigns.run_process import ProcessEndedError, Surroundings, surroundings
-from rumpus.campaigns.tasks import Attempt, Underway, attempt_of_error, call_apart
+from rumpus.campaigns.run_process import (
+    OutOfTimeError,
+    ProcessEndedError,
+    Surroundings,
+    surroundings,
+)
+from rumpus.campaigns.tasks import (
+    Attempt,
+    Underway,
+    attempt_of_error,
+    call_apart,
+    out_of_time,
+)
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import SOUND
@@ -132,6 +143,8 @@ def perform_short_runs_apart(task: ShortRunsTask, where: Surroundings) -> Sequen
     """
     try:
         return call_apart(where, perform, task)
+    except OutOfTimeError as error:
+        return [ShortRun(TrialTask(settings=task.settings), out_of_time(error))]
     except ProcessEndedError as error:
         lost = attempt_of_error(f"the run ends its process: {error.how}")
         return [ShortRun(each, lost) for each in call_apart(where, draw, task)]

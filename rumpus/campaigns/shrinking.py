@@ -13,7 +13,7 @@ import msgspec
 
 from rumpus.campaigns.case import Case, case_of
 from rumpus.campaigns.delta_debugging import Pass, minimise, numbers_below, parts_removed
-from rumpus.campaigns.tasks import Attempt, attempts
+from rumpus.campaigns.tasks import GRACE_S, Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.harness.generators.usage import Usage, parse_usage, usage_words
 from rumpus.nemesis.entry import Entry, PlanError
@@ -53,7 +53,7 @@ class Shrinking:
         seen: the anomaly that is to remain.
         executor: performs runs.
         jobs: how many at once.
-        budget: seconds after which no further run begins.
+        budget: seconds after which no further run begins; one under way is ended soon after.
         tries: how many smaller runs are tried at most; None: as many as the budget allows. Only
             with tries the result does not depend on how fast runs are performed.
         clock: seconds, monotonic.
@@ -95,6 +95,7 @@ class Shrinking:
         self._executor, self._jobs = executor, jobs
         self._clock, self._notify = clock, notify
         self._end = clock() + budget
+        self._left = budget
         self._tries = tries
         self._tried: dict[bytes, bool] = {}
         self._found: dict[bytes, tuple[TrialOutcome, Seen]] = {}
@@ -124,13 +125,15 @@ class Shrinking:
         return lambda task: each(task, self._found[_key(task)][1])
 
     def _is_over(self) -> bool:
-        self.cut_off = self._clock() >= self._end
+        self._left = self._end - self._clock()
+        self.cut_off = self._left <= 0
         return self.cut_off
 
     def _fail(self, tasks: Sequence[TrialTask]) -> list[bool]:
         """Whether each run shows the anomaly; a run that cannot be performed does not."""
         new = {key: task for task in tasks if (key := _key(task)) not in self._tried}
-        for task, attempt in zip(new.values(), attempts(self._executor, new.values()), strict=True):
+        done = attempts(self._executor, new.values(), max(0.0, self._left) + GRACE_S)
+        for task, attempt in zip(new.values(), done, strict=True):
             self.runs += 1
             self._note(task, attempt)
             self._notify(self)

@@ -6,6 +6,7 @@ process of its own (``rumpus.campaigns.run_process``).
 """
 
 import functools
+import math
 import os
 import platform
 import sys
@@ -23,9 +24,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.util import Finalize
-from typing import Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar
 
 from rumpus.campaigns.run_process import (
+    OutOfTimeError,
     ProcessEndedError,
     ProcessGroup,
     Surroundings,
@@ -40,6 +42,9 @@ from rumpus.usage_error import UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+GRACE_S: Final = 10.0
+"""How much longer than a budget a run may take that has begun before its end."""
 
 PATIENCE_S: Final = 60.0
 """How long a run on docker may take to remove what it has made, if it has to end early."""
@@ -56,6 +61,7 @@ class Attempt:
         trace: the error's traceback, if it is a defect of rumpus; of a run that has ended its
             process what Python has said about that, if anything.
         death: how the run has ended its process: ``SIGSEGV``, say; empty if it has not.
+        bound: what of that the run was given it has used up; to try it again is no use.
     """
 
     outcome: TrialOutcome | None = None
@@ -63,6 +69,7 @@ class Attempt:
     exit_code: int = 0
     trace: str = ""
     death: str = ""
+    bound: Literal["", "time", "memory"] = ""
 
     def performed(self) -> TrialOutcome:
         """What the run showed.
@@ -112,7 +119,13 @@ def attempt_of_error(error: BaseException | str) -> Attempt:
     code = exit_code(error)
     words = f"{type(error).__name__}: {error}" if code == DEFECT else in_words(error)
     trace = "".join(traceback.format_exception(error)) if code == DEFECT else ""
-    return Attempt(error=words, exit_code=code, trace=trace)
+    bound: Literal["", "memory"] = "memory" if isinstance(error, MemoryError) else ""
+    return Attempt(error=words, exit_code=code, trace=trace, bound=bound)
+
+
+def out_of_time(error: OutOfTimeError) -> Attempt:
+    """The attempt that was ended since it took too long."""
+    return Attempt(error=str(error), exit_code=UNDECIDED, bound="time")
 
 
 class Performers(NamedTuple):
@@ -160,9 +173,9 @@ def software() -> Mapping[str, str]:
     }
 
 
-def origin() -> Origin:
-    """This process."""
-    return Origin(surroundings=surroundings(), software=software())
+def origin(seconds: float = math.inf) -> Origin:
+    """This process, which waits so long for what it gives."""
+    return Origin(surroundings=surroundings(seconds), software=software())
 
 
 class _Own(threading.local):
@@ -193,6 +206,7 @@ def call_apart(
 
     Raises:
         ProcessEndedError: the call has ended the process.
+        OutOfTimeError: it took too long, and was ended with the process.
         EnvironmentRefusal: the process cannot be started.
     """
     process = (_own.group or _elsewhere).of_thread(_scratch())
@@ -215,6 +229,9 @@ def perform_apart(task: TrialTask, origin: Origin) -> Attempt:
                 return group.of_thread(_scratch()).call(
                     origin.surroundings, patience, attempt, task
                 )
+            except OutOfTimeError as error:
+                group.drop()
+                return out_of_time(error)
             except ProcessEndedError as error:
                 if group.ended:
                     return Attempt(error="interrupted", exit_code=UNDECIDED)
@@ -300,14 +317,22 @@ def _is_loss(error: Exception) -> bool:
     return killed or isinstance(error, BrokenExecutor)
 
 
-def submit(executor: Executor, task: TrialTask) -> Underway[Attempt]:
-    """Let an executor perform a task."""
-    return Underway(executor, perform_apart, task, origin())
+def submit(executor: Executor, task: TrialTask, seconds: float = math.inf) -> Underway[Attempt]:
+    """Let an executor perform a task, which is ended if it takes longer than so many seconds."""
+    return Underway(executor, perform_apart, task, origin(seconds))
 
 
-def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt]:
-    """Perform tasks side by side; what became of each, in their order."""
-    underway = [submit(executor, task) for task in tasks]
+def attempts(
+    executor: Executor, tasks: Iterable[TrialTask], seconds: float = math.inf
+) -> Iterator[Attempt]:
+    """Perform tasks side by side; what became of each, in their order.
+
+    Args:
+        executor: performs them.
+        tasks: what is to be performed.
+        seconds: after so long each of them is ended.
+    """
+    underway = [submit(executor, task, seconds) for task in tasks]
     try:
         for each in underway:
             yield each.result()
@@ -317,12 +342,16 @@ def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt
 
 
 @contextmanager
-def processes(jobs: int | None = None) -> Iterator[Executor]:
+def processes(jobs: int | None = None, memory: int | None = None) -> Iterator[Executor]:
     """An executor with so many processes, one for each processor by default.
 
     At the end of the block runs that are under way are ended, too.
+
+    Args:
+        jobs: how many.
+        memory: bytes that each may take, and each process that it starts; None: as this one.
     """
-    group = ProcessGroup()
+    group = ProcessGroup(memory)
 
     def begin() -> None:
         _own.group = group

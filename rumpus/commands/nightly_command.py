@@ -19,6 +19,7 @@ from rumpus.consoles import Lines, answers, notices, print_document, print_json,
 from rumpus.exit_codes import VALID
 from rumpus.harness.scratch import scratch
 from rumpus.live_line import LiveLine
+from rumpus.memory_of_files import USUAL
 from rumpus.nights.asked import Asked, asked_before, asked_now
 from rumpus.nights.changes import Change
 from rumpus.nights.documents.document import NightDocument, to_json
@@ -113,6 +114,7 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
                     directory=directory,
                     jobs=arguments.jobs,
                     dask=arguments.dask,
+                    memory=arguments.memory_of_runs or USUAL,
                     say=say,
                     show=lambda night: line.show(_status(night)),
                     change=change,

@@ -70,7 +70,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
         processes(min(arguments.jobs, len(tasks))) as executor,
         waiting(console, f"performing {counted(len(tasks), 'run')}"),
     ):
-        done = attempts(executor, tasks)
+        done = attempts(executor, tasks, arguments.budget)
         try:
             for (name, case), attempt in zip(cases.items(), done, strict=True):
                 told = None

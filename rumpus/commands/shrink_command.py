@@ -1,6 +1,7 @@
 """``rumpus shrink``: makes a failing run as small as it can, and keeps it as a case."""
 
 import argparse
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from rumpus.campaigns.tasks import attempts, processes
 from rumpus.campaigns.trial_task import NOT_REPEATABLE
 from rumpus.checker.wording import counted
 from rumpus.consoles import answers, notices, print_document, shown
-from rumpus.exit_codes import VIOLATION, ending
+from rumpus.exit_codes import UNDECIDED, VIOLATION, ending
 from rumpus.live_line import LiveLine, waiting
 
 PLAIN_PERIOD_S = 10.0
@@ -38,8 +39,15 @@ def shrink_command(arguments: argparse.Namespace) -> int:
         console.print(Text(NOT_REPEATABLE), soft_wrap=True)
     with processes(arguments.jobs) as executor:
         with waiting(console, f"performing it as it is: {given.expects}"):
-            (attempt,) = attempts(executor, [given.task()])
-            outcome = attempt.performed()
+            # On real servers a run takes as long as its load, whatever budget there is for others.
+            bound = arguments.budget if given.task().repeatable else math.inf
+            (attempt,) = attempts(executor, [given.task()], bound)
+        if attempt.bound == "time":
+            words = f"{given.expects}: {attempt.error}; --budget gives it more"
+            console.print(Text(words), soft_wrap=True)
+            _answer(arguments, None, None, 1, UNDECIDED)
+            return UNDECIDED
+        outcome = attempt.performed()
         seen = outcome.find(given.expects, promised=given.promised)
         if seen is None:
             told = judge_replay(given.name(), given, outcome)

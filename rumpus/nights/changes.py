@@ -72,13 +72,16 @@ class Change:
         idle = f"nothing that is on trial has changed since {self.base}"
         return replace(plan, canaries=[], idle=idle)
 
-    def without(self, cases: Sequence[tuple[str, Case]], jobs: int) -> frozenset[str]:
+    def without(
+        self, cases: Sequence[tuple[str, Case]], jobs: int, seconds: float | None = None
+    ) -> frozenset[str]:
         """The names of those cases whose failure is there without the change, too.
 
         Args:
             cases: names and cases. Each is performed with its seed, and with others: the change
                 may have made another run of it.
             jobs: how many runs at once.
+            seconds: after so long a run is ended.
 
         Raises:
             UsageError: Git cannot check the commit out.
@@ -86,7 +89,9 @@ class Change:
         tried = [(name, each) for name, case in cases for each in _seeded(case)]
         if not tried:
             return frozenset()
-        told = self._repository.replay(self.base, [case for _, case in tried], jobs=jobs)
+        told = self._repository.replay(
+            self.base, [case for _, case in tried], jobs=jobs, seconds=seconds
+        )
         return frozenset(
             name
             for (name, case), ran in zip(tried, told, strict=False)

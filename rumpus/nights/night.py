@@ -9,15 +9,15 @@ from typing import Any, Final
 from rumpus.campaigns.case import Case, case_of
 from rumpus.campaigns.pieces import Performed
 from rumpus.campaigns.shrinking import Shrinking
-from rumpus.campaigns.tasks import Attempt, Performers, Underway
+from rumpus.campaigns.tasks import GRACE_S, Attempt, Performers, Underway
 from rumpus.campaigns.trial_task import TrialTask
-from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE
+from rumpus.exit_codes import ENVIRONMENT, USAGE
 from rumpus.nights.failure_book import FailureBook, ToShrink
 from rumpus.nights.kept_cases import Kept
 from rumpus.nights.night_notes import CanaryNote, CaseNote, NightNotes, row_of
 from rumpus.nights.pieces import Piece, submit_piece
 from rumpus.nights.records import Ensemble, RunRow, Trouble
-from rumpus.nights.schedule import Schedule
+from rumpus.nights.schedule import CASES, REAL_SPARE_S, Schedule
 from rumpus.results.escapes import in_shell
 
 POLL_S: Final = 0.5
@@ -85,6 +85,7 @@ class Night:
         self._schedule, self._kept = schedule, kept
         self._lanes = lanes
         self._clock, self._now = clock, now
+        self._budget = budget
         self._end = clock() + budget
         self._reserve = budget * shrink_share
         self._shrinker = shrinker
@@ -108,7 +109,8 @@ class Night:
     def perform(self) -> None:
         """Perform pieces until the time is over, or nothing is left to do.
 
-        What has begun before the end is looked at. Ctrl-C ends it: what is under way is given up.
+        What has begun before the end is looked at if it ends soon after. Ctrl-C ends the night:
+        what is under way is given up.
 
         Raises:
             EnvironmentRefusal: whoever performs simulated runs has gone.
@@ -145,9 +147,21 @@ class Night:
                 piece = self._schedule.next(world, left)
                 if piece is None:
                     break
-                underway = submit_piece(performers.executor, piece, self._files)
+                bound = self._bound_of(piece)
+                underway = submit_piece(performers.executor, piece, self._files, bound)
                 self._going[underway.future] = (piece, underway, self._clock())
         return bool(self._going) or self._shrinking is not None or rests
+
+    def _bound_of(self, piece: Piece) -> float:
+        """After how many seconds a piece is ended.
+
+        A case may come from anybody, and ask for any length. It must not take the whole night.
+        """
+        grace = REAL_SPARE_S if piece.world == "docker" else GRACE_S
+        left = max(0.0, self.left) + grace
+        if piece.role == "case" and piece.world == "sim":
+            return min(left, max(GRACE_S, CASES * self._budget))
+        return left
 
     def _give_up(self) -> None:
         for _, underway, _ in self._going.values():
@@ -173,7 +187,7 @@ class Night:
         """Whether the host did not allow a piece, and it is set up again."""
         attempt = performed[0].attempt
         world = piece.world
-        if attempt.outcome is not None or attempt.exit_code != ENVIRONMENT:
+        if attempt.outcome is not None or attempt.bound or attempt.exit_code != ENVIRONMENT:
             self._lost[world] = 0
             return False
         tried = self._set_ups[piece] = self._set_ups.get(piece, 0) + 1
@@ -250,7 +264,11 @@ class Night:
 
     def _note_error(self, piece: Piece, attempt: Attempt) -> None:
         """A run could not be performed: what would not exist the next time has no further turn."""
-        if attempt.exit_code == ENVIRONMENT:
+        if attempt.bound == "time":
+            if piece.kind == "case":  # of a failure that was to be made small
+                self.notes.troubles.append(_trouble(attempt, f"{piece.subject}: {attempt.error}"))
+            return
+        if attempt.exit_code == ENVIRONMENT and not attempt.bound:
             return  # it is told with its world, and by the number of such runs
         if not self._schedule.has(piece.subject):
             return  # it is told already: many runs may be of one piece, or have been under way
@@ -258,9 +276,9 @@ class Night:
         if attempt.exit_code == USAGE or self._defects[piece.subject] >= DEFECTS:
             self._schedule.drop(piece.subject)
             self.notes.troubles.append(_trouble(attempt, f"{piece.subject}: {attempt.error}"))
-        elif attempt.exit_code == DEFECT and self._defects[piece.subject] == 1:
+        elif self._defects[piece.subject] == 1:
             what = f"{piece.subject}, seed {piece.seed}: {attempt.error}"
-            self.notes.troubles.append(Trouble(kind="defect", what=what))
+            self.notes.troubles.append(_trouble(attempt, what))
 
     def _note_case(self, piece: Piece, attempt: Attempt) -> str:
         """What a case is found to be."""
@@ -282,7 +300,7 @@ class Night:
         state, why = kept.judged(attempt)
         again = in_shell(["rumpus", "replay", kept.path])
         self.notes.cases[piece.name] = CaseNote(state=state, why=why, again=again)
-        if state == "unperformed" and attempt.exit_code != ENVIRONMENT:
+        if state == "unperformed" and (attempt.bound or attempt.exit_code != ENVIRONMENT):
             self.notes.troubles.append(_trouble(attempt, f"case {piece.name}: {why}"))
         if state == "stale" and piece.world == "sim":
             self._near[piece.name] = kept.near()
@@ -295,7 +313,7 @@ class Night:
         note = self.notes.canaries.setdefault(piece.name, CanaryNote(canary))
         if attempt.outcome is None:
             note.why = attempt.error
-            if attempt.exit_code != ENVIRONMENT:
+            if attempt.bound != "time" and attempt.exit_code != ENVIRONMENT:
                 self.notes.troubles.append(_trouble(attempt, f"canary {piece.name}: {note.why}"))
             return ""
         note.runs += 1
@@ -349,4 +367,6 @@ def again_of(piece: Piece, task: TrialTask, digest: str) -> Piece:
 
 
 def _trouble(attempt: Attempt, what: str) -> Trouble:
+    if attempt.bound:
+        return Trouble(kind="unfinished" if attempt.bound == "time" else "world", what=what)
     return Trouble(kind="usage" if attempt.exit_code == USAGE else "defect", what=what)

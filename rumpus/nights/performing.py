@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from rumpus.campaigns.dask_cluster import cluster
-from rumpus.campaigns.tasks import Performers, processes
+from rumpus.campaigns.tasks import GRACE_S, Performers, processes
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.interruption import Interruption
 from rumpus.nights.changes import Change
@@ -64,6 +64,8 @@ class Order:
         say: called with a line for people.
         show: called when something has changed.
         change: what is compared with its base; None: nothing is.
+        memory: bytes that each process of this machine may take that performs runs; None: as this
+            one.
     """
 
     plan: NightPlan
@@ -75,6 +77,7 @@ class Order:
     say: Callable[[str], None]
     show: Callable[[Night], None]
     change: Change | None = None
+    memory: int | None = None
 
 
 def perform_night(order: Order) -> NightDocument:
@@ -200,7 +203,7 @@ class _Performance:
             if note.state == "regression" and name in kept
         ]
         try:
-            return order.change.without(cases, order.jobs)
+            return order.change.without(cases, order.jobs, max(GRACE_S, self._row.budget))
         except KeyboardInterrupt:
             notes.interrupted = True
         except UsageError as error:
@@ -350,7 +353,7 @@ def _lanes(order: Order) -> Iterator[dict[Ensemble, Performers]]:
     with contextlib.ExitStack() as stack:
         lanes: dict[Ensemble, Performers] = {}
         if "docker" in worlds:
-            lanes["docker"] = Performers(stack.enter_context(processes(1)), 1)
+            lanes["docker"] = Performers(stack.enter_context(processes(1, order.memory)), 1)
         if order.dask is not None:
             named = {
                 name
@@ -361,5 +364,6 @@ def _lanes(order: Order) -> Iterator[dict[Ensemble, Performers]]:
             lanes["sim"] = stack.enter_context(cluster(order.dask, references))
         else:
             jobs = max(1, order.jobs - len(lanes))
-            lanes["sim"] = Performers(stack.enter_context(processes(jobs)), jobs)
+            executor = stack.enter_context(processes(jobs, order.memory))
+            lanes["sim"] = Performers(executor, jobs)
         yield lanes

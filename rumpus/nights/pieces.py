@@ -1,5 +1,6 @@
 """Pieces of a night, and why each is performed."""
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -54,7 +55,7 @@ def trial_piece(on: OnTrial, kind: RunKind, seed: int) -> Piece:
 
 
 def submit_piece(
-    executor: Executor, piece: Piece, keep: Path | None = None
+    executor: Executor, piece: Piece, keep: Path | None = None, seconds: float = math.inf
 ) -> Underway[Sequence[Performed]]:
     """Let an executor perform a piece.
 
@@ -62,8 +63,9 @@ def submit_piece(
         executor: performs it.
         piece: the piece.
         keep: where files of runs on real servers stay (``TrialTask.keep``).
+        seconds: after so long it is ended.
     """
     task = piece.task
     if piece.world == "docker" and piece.role == "run" and isinstance(task, TrialTask):
         task = replace(task, keep=keep)
-    return submit_task(executor, task)
+    return submit_task(executor, task, seconds)

@@ -167,12 +167,15 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         kind: ``world``: runs could not be performed there; ``unstable``: a run was not the same
             when performed again; ``defect``: of rumpus; ``store``, ``notify``, ``command``: what
-            their names say; ``usage``: what was asked for does not exist.
+            their names say; ``usage``: what was asked for does not exist, or names code that nobody
+            has trusted; ``unfinished``: a run was ended, as the budget was over.
         what: in words.
         runs: how many runs it has cost.
     """
 
-    kind: Literal["world", "unstable", "defect", "store", "notify", "command", "usage"]
+    kind: Literal[
+        "world", "unstable", "defect", "store", "notify", "command", "usage", "unfinished"
+    ]
     what: str
     runs: int = 1
 

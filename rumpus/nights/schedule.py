@@ -148,8 +148,8 @@ class Schedule:
             return None
         if self._soon[world]:
             return self._soon[world].popleft()
-        if self._cases[world] and self._share(world, "case") < CASES:
-            return self._cases[world].popleft()
+        if self._share(world, "case") < CASES and (case := self._next_case(world, left)):
+            return case
         if world == "sim" and self._canaries and self._share(world, "canary") < self._canary_share:
             canary = self._canaries.popleft()
             return self._canary(canary)
@@ -214,6 +214,14 @@ class Schedule:
     def _share(self, world: Ensemble, role: str) -> float:
         """Which share of the budget a world's pieces of a role have had."""
         return self._spent.get((world, role), 0.0) / (self._budget * self._threads[world])
+
+    def _next_case(self, world: Ensemble, left: float) -> Piece | None:
+        """The first case whose run ends in time, as far as that is known before."""
+        for case in self._cases[world]:
+            if world == "sim" or case.task.settings.time_limit + REAL_SPARE_S <= left:
+                self._cases[world].remove(case)
+                return case
+        return None
 
     def _next_near(self, world: Ensemble) -> Piece | None:
         while self._later[world] and self._share(world, "near") < NEAR:

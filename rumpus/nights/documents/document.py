@@ -19,6 +19,7 @@ _CODES: Final[Mapping[str, int]] = {
     "unstable": DEFECT,
     "defect": DEFECT,
     "usage": USAGE,
+    "unfinished": UNDECIDED,
 }
 """The exit codes of troubles; of all others that of the environment."""
 
@@ -206,9 +207,10 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         1: a promise is broken, or a hazard counts as that; a case has come back, an expectation is
         over, or a command failed.
         5: a canary stayed green, a run was not the same when performed again, or rumpus failed.
-        4: what was to be looked at could not be: the host did not allow it. 2: or does not exist.
-        3: a case is stale, nothing was exercised or decided somewhere, nothing was run at all, or
-        the night was ended early. 0: none of these.
+        4: what was to be looked at could not be: the host did not allow it. 2: or it does not
+        exist, or nobody has trusted its code. 3: a case is stale, or was not performed or not to
+        its end, nothing was exercised or decided somewhere, nothing was run at all, or the night
+        was ended early. 0: none of these.
         """
         regressions = self.of_state("regression")
         if self.broken or self.unexplained or regressions or self.expired or self.failed_commands:
@@ -218,8 +220,8 @@ class NightDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         for code in (DEFECT, ENVIRONMENT, USAGE):
             if code in codes:
                 return code
-        open_ones = self.of_state("stale") or self.unexercised or self.undecided
-        if open_ones or self.nothing_run or self.night.interrupted:
+        open_ones = self.of_state("stale", "unperformed") or self.unexercised or self.undecided
+        if UNDECIDED in codes or open_ones or self.nothing_run or self.night.interrupted:
             return UNDECIDED
         return VALID
 

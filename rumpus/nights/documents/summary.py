@@ -86,7 +86,11 @@ def _gravest(document: NightDocument) -> list[str]:
         said.append(f"{many(len(known), 'known failure')} still there: {names}")
     for subject, runs in document.unexplained.items():
         said.append(f"{many(runs, 'violation')} of {subject} by hazards")
-    for state, words in (("regression", "back"), ("stale", "stale")):
+    for state, words in (
+        ("regression", "back"),
+        ("stale", "stale"),
+        ("unperformed", "not performed"),
+    ):
         cases = [each for each in document.cases if each.state == state]
         if cases:
             is_are = "is" if len(cases) == 1 else "are"

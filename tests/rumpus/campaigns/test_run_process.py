@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rumpus.campaigns.run_process import (
+    OutOfTimeError,
     ProcessEndedError,
     ProcessGroup,
     RunProcess,
@@ -48,6 +49,30 @@ def test_how_a_process_ends_is_told(process):
         process.call(HERE, 0, os._exit, 7)
     assert (ended.value.how, ended.value.trace) == ("exit status 7", ())
     assert not process.runs
+
+
+def test_a_call_that_takes_too_long_is_ended_with_its_process(process):
+    began = time.monotonic()
+    with pytest.raises(OutOfTimeError, match=r"ended after 0\.5 s: there was no more time"):
+        process.call(surroundings(0.5), 0, time.sleep, 100)
+    assert time.monotonic() - began < 50
+    assert not process.runs
+
+
+def test_a_process_has_the_memory_that_it_is_given(tmp_path):
+    with closing(RunProcess(str(tmp_path), memory=100 << 20)) as process:
+        assert process.call(HERE, 0, len, b"x" * (1 << 20)) == 1 << 20
+        size = "len(bytearray(200 << 20))"
+        assert process.call(HERE, 0, _memory_error_of, size)
+        assert not process.call(HERE, 0, _memory_error_of, "len(bytearray(20 << 20))")
+
+
+def _memory_error_of(code):
+    try:
+        eval(code)
+    except MemoryError:
+        return True
+    return False
 
 
 def test_where_a_fatal_signal_has_hit_is_told(process):

@@ -10,10 +10,12 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from rumpus.nights import night as night_module
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import Trouble
 from rumpus.results.store_error import StoreError
 from rumpus.usage_error import UsageError
+from tests.rumpus.campaigns.conftest import DEADLOCK
 from tests.sampling import one_in, sampled
 
 SOUND = """
@@ -274,3 +276,31 @@ def test_a_recipe_that_cannot_be_imported_is_trouble_and_the_night_says_so(proje
     assert " is IN TROUBLE: trouble: " in answer.out
     assert night(place)["counts"] | {"runs": 0} == night(place)["counts"] | {"runs": 0}
     assert not any(run.get("outcome") for run in night(place)["runs"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        ([], 3, "ended after 1 s: there was no more time"),
+        (["--memory", "100M"], 4, "there is not enough memory: it may take "),
+    ],
+    ids=["time", "memory"],
+)
+def test_a_large_case_has_the_time_and_the_memory_of_the_night(
+    tmp_path, monkeypatch, rumpus, words, code, why
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(night_module, "GRACE_S", 1.0)
+    (tmp_path / "nightly.toml").write_text("[canaries]\nshare = 0\n")
+    document = json.loads(DEADLOCK)
+    document["settings"] |= {"recipe": "fair", "clients": 300, "time_limit": 1e6}
+    path = tmp_path / "cases" / "large.case.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(document))
+    answer = rumpus("nightly", "--budget", "2" if code == 3 else "200", "--jobs", "1", *words)
+    assert answer.code == code, answer
+    told = night(tmp_path)
+    (case,) = told["cases"]
+    assert (case["name"], case["state"]) == ("large", "unperformed")
+    assert why in case["why"]
+    assert "case large: " in told["troubles"][0]["what"]

@@ -113,3 +113,17 @@ def test_that_a_seed_does_not_decide_a_run_on_real_servers_is_said(
     assert main([command, str(given), "--jobs", "1"]) == 2
     said = "the seed does not decide a run" in capsys.readouterr().err
     assert said == (ensemble == "docker")
+
+
+@pytest.mark.parametrize("words", [["replay"], ["shrink", "-o", "x.case.json"]])
+def test_a_case_that_asks_for_a_long_run_has_the_time_that_it_is_given(
+    tmp_path, monkeypatch, capsys, words
+):
+    monkeypatch.chdir(tmp_path)
+    document = json.loads(DEADLOCK)
+    document["settings"] |= {"recipe": "fair", "clients": 100, "time_limit": 1e6}
+    Path("long.case.json").write_text(json.dumps(document))
+    command, *more = words
+    assert main([command, "long.case.json", "--budget", "1", "--jobs", "1", *more]) == 3
+    told = capsys.readouterr()
+    assert "ended after 1 s: there was no more time for it" in told.out + told.err

@@ -7,13 +7,15 @@ from random import Random
 import pytest
 
 from rumpus.campaigns.pieces import Performed
-from rumpus.campaigns.tasks import Attempt, Performers, Underway
-from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE
+from rumpus.campaigns.tasks import GRACE_S, Attempt, Performers, Underway
+from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE
 from rumpus.nights import night as night_module
+from rumpus.nights.documents.document import NightDocument
 from rumpus.nights.failure_book import FailureBook
 from rumpus.nights.night import DEFECTS, LOST_AFTER, PAUSE_S, SET_UPS, Night
 from rumpus.nights.pieces import submit_piece, trial_piece
-from rumpus.nights.schedule import Schedule
+from rumpus.nights.records import NightRow
+from rumpus.nights.schedule import CASES, Schedule
 from tests.rumpus.campaigns.conftest import Inline
 from tests.rumpus.nights.made import (
     canary_of,
@@ -43,7 +45,7 @@ class World:
 
     def __init__(self, monkeypatch):
         self.now = 0.0
-        self.performed, self.kept_runs, self.changes = [], [], []
+        self.performed, self.kept_runs, self.changes, self.bounds = [], [], [], []
         self.stop_at = None
         monkeypatch.setattr(night_module, "submit_piece", self._submit)
         monkeypatch.setattr(night_module, "wait", self._wait)
@@ -79,8 +81,9 @@ class World:
         self.make(shows, **more).perform()
         return self.night.notes
 
-    def _submit(self, executor, piece, _files):
+    def _submit(self, executor, piece, _files, bound):
         self.performed.append(piece)
+        self.bounds.append(bound)
         shown_ = self.shows(piece)
         attempts = shown_ if isinstance(shown_, list) else [shown_]
         made = [Performed(each, piece.task) for each in attempts]
@@ -376,3 +379,47 @@ def test_only_runs_on_real_servers_keep_their_files(tmp_path):
         for role in ("run", "canary"):
             submit_piece(Tasks(), replace(piece, role=role), tmp_path)
     assert given == [None, None, tmp_path, None]
+
+
+OVER = Attempt(error="ended after 9 s", exit_code=UNDECIDED, bound="time")
+
+
+def test_what_does_not_end_with_the_budget_is_ended_and_a_case_has_half_of_it(world):
+    world.perform(lambda _: shown(), subjects=[on()], cases=[kept()])
+    roles_ = [piece.role for piece in world.performed]
+    bounds = dict(zip(roles_, world.bounds, strict=True))
+    assert bounds["case"] == CASES * 200
+    assert bounds["run"] == RUN_S + GRACE_S, "the last one"
+    assert max(world.bounds) <= 200 + GRACE_S
+
+
+def test_a_case_that_was_ended_is_told_and_the_night_is_not_green(world):
+    notes = world.perform(lambda p: OVER if p.role == "case" else shown(),
+                          subjects=[on()], cases=[kept("long")])  # fmt: skip
+    assert notes.cases["long"].state == "unperformed"
+    assert notes.cases["long"].why == OVER.error
+    assert [(each.kind, each.what) for each in notes.troubles] == [
+        ("unfinished", "case long: ended after 9 s")
+    ]
+    document = NightDocument(
+        night=NightRow(name="2026-11-01", began=0.0, troubles=tuple(notes.troubles)),
+        runs=tuple(notes.runs),
+    )
+    assert document.exit_code == UNDECIDED
+
+
+def test_runs_that_were_ended_are_no_defects(world):
+    notes = world.perform(lambda _: OVER, subjects=[on()])
+    assert len(notes.runs) == 200 / RUN_S
+    assert notes.troubles == []
+
+
+def test_a_run_without_enough_memory_is_not_tried_again_and_no_world_is_lost(world):
+    short = Attempt(error="there is not enough memory", exit_code=ENVIRONMENT, bound="memory")
+    notes = world.perform(lambda p: short if p.role == "case" else shown(),
+                          subjects=[on()], cases=[kept("large"), kept("larger")])  # fmt: skip
+    assert [piece.name for piece in world.performed if piece.role == "case"] == ["large", "larger"]
+    assert [(each.kind, each.what) for each in notes.troubles] == [
+        ("world", f"case {name}: there is not enough memory") for name in ("large", "larger")
+    ]
+    assert sum(run.role == "run" for run in notes.runs) > 5

@@ -1,6 +1,7 @@
 """Which piece comes next: performed in no time, by a simulation of a night that only adds up."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumpus.nights.pieces import Piece
-from rumpus.nights.schedule import AGAIN, CASES, Schedule, longest_s
+from rumpus.nights.schedule import AGAIN, CASES, REAL_SPARE_S, Schedule, longest_s
 from tests.rumpus.nights.made import canary_of, on, task_of
 
 
@@ -191,6 +192,17 @@ def test_a_run_on_real_servers_begins_only_if_it_may_end_in_time():
     schedule = made(threads={"docker": 1}, subjects=[(real, 1)])
     assert schedule.next("docker", longest_s(real) - 1) is None
     assert schedule.next("docker", longest_s(real)).subject == "lock / x, docker"
+
+
+def test_a_case_on_real_servers_begins_only_if_it_may_end_in_time():
+    long, short = (case_piece(name, world="docker") for name in ("long", "short"))
+    settings_ = replace(long.task.settings, time_limit=600.0)
+    long = replace(long, task=replace(long.task, settings=settings_))
+    schedule = made(threads={"docker": 1}, cases=[long, short])
+    assert schedule.next("docker", 300.0) is short
+    assert schedule.next("docker", 300.0) is None
+    assert schedule.cases_left == 1
+    assert schedule.next("docker", 600.0 + REAL_SPARE_S) is long
 
 
 def test_a_long_run_on_real_servers_keeps_no_short_one_from_its_turn():
