@@ -9,18 +9,20 @@ of that finding.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
 import msgspec
 
+from rumpus.campaigns.explored_answer import explored_document, explored_exit_code
 from rumpus.campaigns.exploring import Exploration
 from rumpus.campaigns.findings import Death, Findings, Found, Unperformed
 from rumpus.campaigns.looks import Failure
 from rumpus.campaigns.rulings import NO_RULINGS, Rulings
 from rumpus.campaigns.tasks import software
 from rumpus.checker.verdict import Outcome
+from rumpus.exit_codes import ENVIRONMENT
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.untrusted_file import read_regular
@@ -35,6 +37,9 @@ _LARGEST: Final = 1 << 28  # bytes; 10,000 runs make about one megabyte
 
 _APART: Final = frozenset({"argv", "runs", "plan", "fixed"})
 """Fields of ``RunSettings`` in which parts may differ, or that are told in another way."""
+
+_LONGEST_TOLD: Final = 100
+"""Characters of a value that an error names."""
 
 MOST_TOLD: Final = 10
 """How many missing parts an error names."""
@@ -179,7 +184,8 @@ def load_part(path: Path) -> Part:
     for failure, number in zip(part.failures, part.taken, strict=True):
         if number >= len(part.made):
             raise UsageError(f"{path}: has no case of the failure of seed {failure.seed}")
-    if why := next(_inconsistent(part), None):
+    answer: dict[str, Any] = msgspec.json.decode(text)
+    if why := next(chain(_inconsistent(part), _other_than_told(answer, part)), None):
         raise UsageError(
             f"{path}: contradicts itself: {why}; it was damaged or changed, so make that part again"
         )
@@ -208,6 +214,48 @@ def _inconsistent(part: Part) -> Iterator[str]:
             f"{part.outcomes['violation']:,} runs were violations, and of {number:,} of these it "
             "has no failure"
         )
+
+
+def _other_than_told(answer: Mapping[str, Any], part: Part) -> Iterator[str]:
+    """What the document of a part says otherwise than what is made of the part, in words.
+
+    Args:
+        answer: what `rumpus explore` has printed of the part, with it.
+        part: what it has.
+    """
+    explored = merge([part])
+    code = explored_exit_code(explored, interrupted=part.interrupted)
+    if part.interrupted and answer.get("exit_code") == ENVIRONMENT:
+        code = ENVIRONMENT  # whoever performed its runs has gone
+    nowhere = [Path()] * len(explored.findings.found)
+    made = explored_document(explored, nowhere, code, interrupted=part.interrupted)
+    for name, value in msgspec.to_builtins(made).items():
+        told = answer.get(name)
+        same = told == value
+        if name == "findings":
+            same = _without_places(told) == _without_places(value)
+        if not same:
+            yield f"its {name} is {_shortly(told)}, and by its part {_shortly(value)}"
+
+
+def _without_places(findings: Any) -> Any:
+    """Findings as a document tells them, without where their cases are."""
+    if not isinstance(findings, list):
+        return findings
+    return [
+        {name: value for name, value in each.items() if name not in ("case", "again")}
+        if isinstance(each, dict)
+        else each
+        for each in findings
+    ]
+
+
+def _shortly(value: Any) -> str:
+    """A value of a document as an error names it."""
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}..."
 
 
 def check_parts(parts: Mapping[Path, Part]) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from rumpus.campaigns.case import Case
 from rumpus.campaigns.pieces import Performed
+from rumpus.checker.verdict import Outcome
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.nights.canaries import Canary
 from rumpus.nights.kept_cases import State
@@ -15,6 +16,11 @@ from rumpus.nights.pieces import Piece
 from rumpus.nights.records import RunRow, Trouble
 
 _CODES: Final[Mapping[str, int]] = {"valid": VALID, "violation": VIOLATION}
+
+
+def code_of(outcome: Outcome) -> int:
+    """The exit code of a run that was performed, by its outcome."""
+    return _CODES.get(outcome, UNDECIDED)
 
 
 @dataclass
@@ -112,7 +118,7 @@ def row_of(
         row,
         outcome=outcome.outcome,
         why=why,
-        exit_code=_CODES.get(outcome.outcome, UNDECIDED),
+        exit_code=code_of(outcome.outcome),
         cpu_seconds=round(outcome.cpu_seconds, 3),
         virtual_seconds=round(outcome.virtual_seconds, 3),
         operations=outcome.operations,

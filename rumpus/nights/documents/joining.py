@@ -3,23 +3,27 @@
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from rumpus.campaigns.case import Case, load_case, save_case
 from rumpus.campaigns.replaying import ENDING
+from rumpus.exit_codes import VALID
 from rumpus.nights.documents.document import (
     VERSION,
     FailureResult,
     NightDocument,
     for_store,
     merged,
+    to_json,
 )
 from rumpus.nights.documents.outputs import OUTPUT, write_outputs
 from rumpus.nights.documents.summary import headline
 from rumpus.nights.memory.store import Store
+from rumpus.nights.night_notes import code_of
 from rumpus.nights.records import NightRow
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.shard import shard_of
@@ -76,7 +80,8 @@ def load_night(path: Path) -> NightDocument:
         raise UsageError(f"{path}: not what `rumpus nightly` writes: {error}") from error
     if not _NAME.fullmatch(document.night.name):
         raise UsageError(f"{path}: {document.night.name!r}: a night is named by its day")
-    if why := next(_inconsistent(document), None):
+    told: dict[str, Any] = msgspec.json.decode(text)
+    if why := next(chain(_inconsistent(document), _other_than_told(told, document)), None):
         raise UsageError(
             f"{path}: contradicts itself: {why}; it was damaged or changed, so make that part again"
         )
@@ -91,6 +96,47 @@ def _inconsistent(document: NightDocument) -> Iterator[str]:
             yield f"the case {run.name} has come back in a run, and is not among the cases"
     if document.night.ended is not None and document.night.exit_code != document.exit_code:
         yield f"it ended with {document.night.exit_code}, and what it says is {document.exit_code}"
+
+
+def _other_than_told(told: Mapping[str, Any], document: NightDocument) -> Iterator[str]:
+    """What a night's document says otherwise than what follows from it, in words.
+
+    Args:
+        told: all that is in ``night.json``.
+        document: what the rest follows from.
+    """
+    for number, run in enumerate(document.runs):
+        which = f"run {number}, of {run.subject}, is {run.outcome or 'not performed'}"
+        wrong = run.exit_code == VALID
+        if run.outcome is not None:
+            wrong = run.exit_code != code_of(run.outcome)
+        if wrong:
+            yield f"{which}, and has the exit code {run.exit_code}"
+        if run.outcome == "valid" and (run.failures or run.why):
+            yield f"{which}, and has {'failures' if run.failures else f'the reason {run.why!r}'}"
+    if document.night.ended is not None:
+        if document.night.counts != document.counts:
+            yield f"its counts are {_of(document.night.counts)}, and follow {_of(document.counts)}"
+        for headed in (document.night.headline, str(told.get("headline"))):
+            if _state(headed) != (state := _state(headline(document))):
+                yield f"its headline is {_state(headed)!r}, and what it says is {state!r}"
+    again = msgspec.json.decode(to_json(document))
+    for name in ("name", "exit_code", "headline", "counts", "troubles"):
+        if told.get(name) != again[name]:
+            yield f"its {name} is {told.get(name)!r}, and what it says is {again[name]!r}"
+    for each, made in zip(told["failures"], again["failures"], strict=True):
+        for name in ("id", "what", "fingerprint", "story"):
+            if each.get(name) != made[name]:
+                yield f"{name} of the failure {made['id']} is {each.get(name)!r}"
+
+
+def _state(headline: str) -> str:
+    """What a headline says of the night, without why: words may change, and states do not."""
+    return headline.partition(": ")[0]
+
+
+def _of(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
 
 
 def check_night_parts(parts: Mapping[Path, NightDocument]) -> None:

@@ -140,6 +140,35 @@ def test_a_part_that_contradicts_itself_is_refused(parts, tmp_path, capsys, chan
     assert words in told
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (NOTHING_WRONG | {"outcomes": {"valid": 3}}, 'its outcome is "violation", and by its part'),
+        ({"errors": [{"seed": 0, "why": "no", "exit_code": 4}]}, "its errors is a list of 0, and"),
+        ({"virtual_seconds": 1.0}, "its virtual_seconds is "),
+        ({"interrupted": True}, "its interrupted is false, and by its part true"),
+    ],
+)
+def test_a_part_that_its_document_contradicts_is_refused(parts, tmp_path, capsys, change, words):
+    """All that stands around a part follows from it, and stays as it was."""
+    document = json.loads(parts["0"].read_text())
+    document["part"] |= change
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(document))
+    told = refused(capsys, bad, parts["1"])
+    assert "bad.json: contradicts itself: " in told
+    assert words in told
+
+
+@pytest.mark.parametrize("name", ["outcome", "exit_code", "outcomes", "findings", "runs"])
+def test_a_document_that_its_part_contradicts_is_refused(parts, tmp_path, capsys, name):
+    document = json.loads(parts["0"].read_text())
+    document[name] = {"findings": [], "runs": 4, "exit_code": 0}.get(name, {"valid": 3})
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(document))
+    assert f"bad.json: contradicts itself: its {name} is " in refused(capsys, bad, parts["1"])
+
+
 def test_what_is_no_document_is_refused(tmp_path, capsys):
     bad = tmp_path / "bad.json"
     for text in ("", "[]", "{", '{"reasons": ["no"], "exit_code": 4}', "\udcff"):

@@ -1,17 +1,22 @@
 """The parts of a night become one, and the store says what is new; hostile files do no harm."""
 
 import json
+import re
 
+import msgspec
 import pytest
+from hypothesis import given
 
 from rumpus.campaigns.case import load_case
 from rumpus.nights.documents.document import CaseResult, NightDocument, to_json
 from rumpus.nights.documents.joining import check_night_parts, is_night, join, load_night
+from rumpus.nights.documents.summary import headed
 from rumpus.nights.memory.store import Store
+from rumpus.nights.night_notes import code_of
 from rumpus.nights.records import RunRow
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import night
-from tests.rumpus.nights.documents import document, failed, row
+from tests.rumpus.nights.documents import VALID_RUN, document, documents, failed, row
 from tests.rumpus.nights.made import case_of_kind
 
 
@@ -54,8 +59,8 @@ def test_parts_that_make_no_whole_are_refused(parts, documents, words):
 def changed(tmp_path, **night):
     """A part whose ``night.json`` was changed: fields of the document, and its exit code."""
     path = tmp_path / "night.json"
-    told = json.loads(to_json(part(0)))
-    told["night"] |= {"ended": 1.0, **night.pop("night", {})}
+    told = ended(part(0))
+    told["night"] |= night.pop("night", {})
     path.write_text(json.dumps(told | night))
     return path
 
@@ -79,6 +84,75 @@ def test_a_part_that_contradicts_itself_is_refused(tmp_path, fields, why):
         load_night(changed(tmp_path, **fields))
 
 
+def ended(made):
+    """A part as it is when its night has ended, as plain data."""
+    night_ = msgspec.structs.replace(made.night, ended=1.0)
+    return json.loads(to_json(headed(msgspec.structs.replace(made, night=night_))))
+
+
+VALID = json.loads(msgspec.json.encode(VALID_RUN))
+SHOWN = RunRow(
+    role="run", subject="lock / fair, sim", outcome="violation", exit_code=1, why="it is broken",
+    failures=(row().id,),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("forge", "why"),
+    [
+        (lambda told: told["runs"][0].update(outcome="valid"), "is valid, and has the exit code 1"),
+        (
+            lambda told: told["runs"][0].update(outcome="valid", exit_code=0),
+            "is valid, and has failures",
+        ),
+        (
+            lambda told: told["runs"][0].update(outcome="valid", exit_code=0, failures=[]),
+            "is valid, and has the reason 'it is broken'",
+        ),
+        (lambda told: told.update(runs=[VALID], failures=[]), "its counts are 2 runs, 1 broken"),
+        (lambda told: told["night"].update(headline="a is green: x"), "its headline is 'a is"),
+        (lambda told: told.update(headline="a is green: x"), "its headline is 'a is green'"),
+        (lambda told: told.update(counts={}), "its counts is {}, and"),
+        (lambda told: told["runs"][0].pop("outcome"), "is not performed, and has the exit code"),
+        (lambda told: told["failures"][0].update(id="0123456789"), "is '0123456789'"),
+    ],
+)
+def test_a_part_whose_words_are_forged_is_refused(tmp_path, forge, why):
+    path = tmp_path / "night.json"
+    told = ended(part(0, runs=[SHOWN, VALID_RUN], failures=[failed()]))
+    path.write_text(json.dumps(told))
+    assert load_night(path).exit_code == 1
+    forge(told)
+    exit_code = 0 if not told["failures"] else 1
+    told["night"]["exit_code"] = told["exit_code"] = exit_code
+    if "outcome" not in told["runs"][0]:
+        told["runs"][0].update(exit_code=0, why="", failures=[])
+    path.write_text(json.dumps(told))
+    with pytest.raises(UsageError, match=f"contradicts itself: .*{re.escape(why)}"):
+        load_night(path)
+
+
+@given(documents)
+def test_what_a_night_writes_does_not_contradict_itself(tmp_path_factory, made):
+    runs = tuple(
+        msgspec.structs.replace(
+            run,
+            exit_code=4 if run.outcome is None else code_of(run.outcome),
+            why="" if run.outcome == "valid" else run.why,
+        )
+        for run in made.runs
+    )
+    night_ = msgspec.structs.replace(made.night, name="2026-11-26", ended=2.0)
+    failures = tuple(msgspec.structs.replace(each, file="") for each in made.failures)
+    cases = tuple(msgspec.structs.replace(each, moved="") for each in made.cases)
+    written = headed(
+        msgspec.structs.replace(made, night=night_, runs=runs, failures=failures, cases=cases)
+    )
+    path = tmp_path_factory.mktemp("night") / "night.json"
+    path.write_bytes(to_json(written))
+    assert load_night(path) == written
+
+
 def test_parts_that_make_a_whole_are_taken(parts):
     check_night_parts(parts(part(1), part(0)))
 
@@ -95,7 +169,11 @@ def test_the_store_says_what_is_new(parts, store, tmp_path):
     failures = (failed("known"), failed("new", "deadlock"), failed("expected", "herd"))
     shown = [each.failure.id for each in failures]
     run = RunRow(
-        role="run", subject="lock / fair, sim", outcome="violation", failures=(shown[0], "gone")
+        role="run",
+        subject="lock / fair, sim",
+        outcome="violation",
+        exit_code=1,
+        failures=(shown[0], "gone"),
     )
     joined = join(parts(part(0, failures=failures), part(1, runs=[run])), store, tmp_path)
     assert [each.state for each in joined.failures] == ["new", "known", "expected"]
