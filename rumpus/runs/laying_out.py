@@ -240,15 +240,16 @@ def _on_trust(recipe: str) -> str:
 
 def _counts_as_kazoo(workload: Workload, record: RunRecord) -> bool | None:
     """Whether the clients number their requests as kazoo does, or as Java's; None: unknown."""
-    if is_reference(record.recipe) or is_reference(record.workload):
+    if is_reference(record.recipe) or is_reference(record.workload) or "patch" in record.versions:
         return None  # code of others may speak to servers as it likes
     return record.recipe not in workload.elsewhere
 
 
 def _passes_requests_on(workload: Workload, record: RunRecord) -> bool:
-    """Whether the recipe only passes requests to the servers, and has no known mistake."""
+    """Whether the recipe only passes requests to the servers, and nobody put a mistake in it."""
     entry = workload.catalogue.get(record.recipe)
-    return workload.plain and entry is not None and not entry.faulty
+    sound = entry is not None and not entry.faulty
+    return workload.plain and sound and "patch" not in record.versions
 
 
 def _contradictions(

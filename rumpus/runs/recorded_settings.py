@@ -106,6 +106,7 @@ def denied_by_command(record: RunRecord, recipe: str | None) -> list[str]:
         "workload": (record.workload, asked.workload),
         "recipe": (record.recipe, asked.recipe or recipe or record.recipe),
         "server_mutant": (record.options.get("server_mutant"), asked.server_mutant),
+        "patch": ("patch" in record.versions, asked.patch is not None),
     }
     return [
         f"the run's {name} is {here}, but its command line asked for {there}"

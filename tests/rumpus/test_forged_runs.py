@@ -3,13 +3,16 @@
 import json
 import re
 import shutil
+from difflib import unified_diff
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
 import pytest
 
 from rumpus.command_line import main
+from rumpus.recipes.znodes import guarded_znodes
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import judge_run
@@ -138,6 +141,22 @@ def test_answers_on_the_wire_that_the_history_denies_excuse_no_server(tmp_path):
     verdict = judge_run(run).verdict
     assert verdict.outcome == "unknown"
     assert "was done, but by the wire a server refused" in " ".join(verdict.reasons)
+
+
+def test_a_change_that_was_asked_for_is_no_forgery(tmp_path):
+    """Of a recipe that says it did what was refused the wire is right: a violation stays one."""
+    source = Path(guarded_znodes.__file__).read_text()
+    deletes = "            ask(self._client.delete_async, "
+    careless = source.replace(deletes, f"            with suppress(Exception): {deletes.strip()} ")
+    careless = careless.replace("from typing", "from contextlib import suppress\nfrom typing", 1)
+    name = "rumpus/recipes/znodes/guarded_znodes.py"
+    lines = unified_diff(
+        *(each.splitlines(keepends=True) for each in (source, careless)), f"a/{name}", f"b/{name}"
+    )
+    patch = tmp_path / "careless.diff"
+    patch.write_text("".join(lines))
+    words = "run znode --recipe guarded --ensemble sim --seed 5 --time-limit 8 --nemesis none"
+    assert main([*words.split(), "--patch", str(patch), "--runs", str(tmp_path)]) == 1
 
 
 LOSS = (
