@@ -148,10 +148,20 @@ class RunDirectory:
         timeline: "Timeline",
         verdict: "Verdict",
         results: "ResultsDocument",
+        *,
+        only_sealed: bool = False,
     ) -> None:
         """Write ``results.json``, ``junit.xml``, ``summary.md`` and ``report.html``.
 
         They may be shown to others: the path of a run in the user's home begins with ``~`` there.
+
+        Args:
+            record: what the run was.
+            timeline: what happened.
+            verdict: what came of it.
+            results: both, for ``results.json``.
+            only_sealed: whether the report leaves out ``likelihood.json``, which no seal has: it
+                may be made after the run.
 
         Raises:
             StoreError: one of them cannot be written.
@@ -168,7 +178,7 @@ class RunDirectory:
         write_atomically(self.results, results.to_json())
         write_atomically(self.junit, junit(record, history, verdict))
         write_atomically(self.summary, summary(record, history, verdict, results))
-        likelihood = read_likelihood(self.likelihood)
+        likelihood = None if only_sealed else read_likelihood(self.likelihood)
         write_atomically(self.report, render_report(record, timeline, verdict, results, likelihood))
 
 

@@ -92,6 +92,7 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
         as_json=arguments.json,
         workload=workload or own,
         promises=promises,
+        only_sealed=bool(arguments.require),
         weigh=weigh,
         key=key if again is None or again.same else None,
     )
@@ -121,8 +122,8 @@ def _own_code(
         settings = settings_of(record, run.path)
     except UsageError:  # what it was asked to do is not known, so neither are its promises
         return None, None
-    # Judging imports neither faults nor the clients' library.
-    judged = replace(settings, fault=(), nemesis=None, kazoo=None, image=None)
+    # Judging imports neither faults nor the clients' library, and changes no recipe.
+    judged = replace(settings, fault=(), nemesis=None, kazoo=None, patch=None, image=None)
     if arguments.trust:
         refuse_untrusted(run.path, judged, trust=True)
     if untrusted(run.path, judged):

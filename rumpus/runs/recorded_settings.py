@@ -56,6 +56,12 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
         # Where services are the servers there is nothing to choose.
         ensemble = record.ensemble if record.system != SERVICES else "auto"
         ensemble = OPTIONS["ensemble"].checked(ensemble)
+        # A project's file may have asked for these, and not the command line.
+        software = {
+            name: OPTIONS[name].checked(record.options[name])
+            for name in ("kazoo", "patch")
+            if name in record.options
+        }
     except ValueError as error:
         raise UsageError(
             f"{path}: its command line, {' '.join(record.argv)}, cannot be repeated: {error}"
@@ -68,6 +74,7 @@ def settings_of(record: RunRecord, path: Path) -> RunSettings:
         seed=record.seed,
         plan=None,
         nemesis=None,
+        **software,
     )
 
 

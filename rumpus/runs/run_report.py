@@ -26,6 +26,7 @@ def report(
     as_json: bool,
     workload: Workload | None = None,
     promises: Promises | None = None,
+    only_sealed: bool = False,
     interrupted: Callable[[], bool] = lambda: False,
     weigh: Callable[[Verdict], None] = lambda _: None,
     key: SigningKey | None = None,
@@ -40,6 +41,7 @@ def report(
         as_json: whether the results go to standard output, too.
         workload: what made the run, if it is a class of another repository.
         promises: what its recipe promises, if it is one of another repository.
+        only_sealed: whether the report shows nothing that the run's seal does not have.
         interrupted: whether the run has been interrupted by now.
         weigh: changes the verdict by what else is known of the run.
         key: what the run's seal is signed with, at the end: an interruption makes the seal again.
@@ -49,7 +51,8 @@ def report(
         StoreError: the results or the signature cannot be written; the verdict has been printed.
     """
     with collector_at_rest():
-        code = _report(directory, console, as_json, (workload, promises), interrupted, weigh)
+        own = (workload, promises)
+        code = _report(directory, console, as_json, own, only_sealed, interrupted, weigh)
     if key is not None:
         try:
             sign(directory.path, key)
@@ -70,6 +73,7 @@ def _report(
     console: Console,
     as_json: bool,
     own: tuple[Workload | None, Promises | None],
+    only_sealed: bool,
     interrupted: Callable[[], bool],
     weigh: Callable[[Verdict], None],
 ) -> int:
@@ -83,7 +87,7 @@ def _report(
     results = results_document(directory.path, record, timeline, verdict)
     unstored: StoreError | None = None
     try:
-        directory.finish(record, timeline, verdict, results)
+        directory.finish(record, timeline, verdict, results, only_sealed=only_sealed)
     except StoreError as error:
         unstored = error
     print_verdict(console, record, timeline.history, verdict, results, shown(directory.report))

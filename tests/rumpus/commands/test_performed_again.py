@@ -114,3 +114,20 @@ def test_what_cannot_be_performed_again_is_said(sound, tmp_path, capsys):
     RunDirectory(real).seal()
     assert main(["check", str(real), "--perform"]) == 2
     assert "decided by more than its seed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["kazoo", "patch"])
+@pytest.mark.parametrize("words", [["replay"], ["check", "--perform"]])
+def test_the_software_that_a_runs_options_name_is_not_left_out(
+    sound, tmp_path, capsys, option, words
+):
+    """Its command line need not have it: a project's file may have asked for it."""
+    run = RunDirectory(shutil.copytree(sound, tmp_path / "run"))
+    change = tmp_path / "strange.diff"
+    change.write_text("--- a/kazoo/client.py\n")
+    told = json.loads(run.record.read_text())
+    told["options"][option] = f"+{change}" if option == "kazoo" else str(change)
+    run.record.write_text(json.dumps(told))
+    run.seal()
+    assert main([*words, str(run.path)]) == 2
+    assert f"{option} {change}, from {change}. If you trust that" in capsys.readouterr().err

@@ -124,3 +124,9 @@ def test_a_history_alone_has_no_signature(rumpus, signed, keys, option, more):
     shutil.copy(signed / "history.jsonl", alone)
     answer = rumpus("check", alone, option, keys[1], *more)
     assert (answer.code, "a history alone has no seal" in answer.err) == (2, True)
+
+
+def test_what_no_seal_has_is_not_read_where_a_signature_is_required(rumpus, signed, keys):
+    (signed / "likelihood.json").write_text("{")
+    assert rumpus("check", signed, "--require", keys[1]).code == 0
+    assert rumpus("check", signed).code == 2
