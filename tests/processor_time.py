@@ -42,7 +42,7 @@ class ProcessorTime:
     def pytest_terminal_summary(self, terminalreporter):
         if not self._by_file:
             return
-        most = [f"{file} {seconds:.0f} s" for file, seconds in self._by_file.most_common(5)]
+        most = [f"{file} {seconds:.0f} s" for file, seconds in self._by_file.most_common(12)]
         terminalreporter.write_line(
             f"processor time: {used() / 60:.1f} minutes, without servers in Docker"
             f" (budget of the whole suite: {BUDGET:.0f}); most of it: {', '.join(most)}"

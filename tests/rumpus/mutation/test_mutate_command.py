@@ -40,7 +40,7 @@ def mutate(tmp_path):
     return call
 
 
-@one_in(2)
+@one_in(4)
 def test_what_a_trial_notices_is_told_kept_and_explained(mutate, tmp_path):
     first = mutate("--budget", 0.1, "--jobs", 2, "--json")
     told = json.loads(first.stdout)
