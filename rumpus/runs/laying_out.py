@@ -18,6 +18,7 @@ from rumpus.checker.verdict import CheckResult
 from rumpus.checker.wire.records import WireRecords
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.nemesis.registry import BUILT_IN, FAULTS
+from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import system_of
 from rumpus.recipes.other_systems import MissingLibrary
 from rumpus.recipes.promises import Promises
@@ -248,7 +249,7 @@ def _counts_as_kazoo(workload: Workload, record: RunRecord) -> bool | None:
 def _passes_requests_on(workload: Workload, record: RunRecord) -> bool:
     """Whether the recipe only passes requests to the servers, and nobody put a mistake in it."""
     entry = workload.catalogue.get(record.recipe)
-    sound = entry is not None and not entry.faulty
+    sound = isinstance(entry, CatalogueEntry) and not entry.faulty
     return workload.plain and sound and "patch" not in record.versions
 
 
