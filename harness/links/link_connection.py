@@ -377,7 +377,8 @@ class Connection(FilteredConnection):
         self._ending = True
 
     def _pass_held(self, held: bytes) -> None:
-        self._send(self.client, held, answers=True)
+        if not self.closed:  # it may have been reset while it was held back
+            self._send(self.client, held, answers=True)
 
     def _pass(self, piece: Piece, *, from_server: bool) -> None:
         if from_server:

@@ -476,12 +476,14 @@ def serve(control: socket.socket, telling: socket.socket, parent: int) -> None:
         parent: process id of the control process.
     """
     setup = msgspec.msgpack.decode(control.recv(_PACKET), type=_Setup)
-    try:
-        with _wire_log(setup) as wire:
-            _carry(control, telling, parent, setup, wire)
-    except OSError as error:
-        what = f"Cannot write {setup.wire}, what passes on the links: {error.strerror}."
-        _reply(control, _Answer(0, refusal=what))
+    with contextlib.ExitStack() as stack:
+        try:
+            wire = stack.enter_context(_wire_log(setup))
+        except OSError as error:
+            what = f"Cannot write {setup.wire}, what passes on the links: {error.strerror}."
+            _reply(control, _Answer(0, refusal=what))
+            return
+        _carry(control, telling, parent, setup, wire)
 
 
 @contextlib.contextmanager

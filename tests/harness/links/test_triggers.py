@@ -114,6 +114,19 @@ def test_healing_lets_go_what_is_held_and_takes_aims_away(wires):
     answered(wires, ends, 2)
 
 
+def test_what_is_held_on_a_connection_that_has_gone_is_forgotten(wires):
+    client, server = session(wires)
+    armed = wires.links.arm(0, RequestTrigger("hold-reply", "delete", 1, 300))
+    passes(wires, client, server, request(1, DELETE))
+    server.sendall(reply(1, b"held"))
+    wires.eventually(lambda: armed.acted is not None)
+    client.close()
+    server.close()
+    began = wires.monotonic_ns()
+    wires.eventually(lambda: wires.monotonic_ns() - began >= 500 * MILLISECOND)
+    answered(wires, session(wires), 1)
+
+
 def test_a_trigger_that_is_withdrawn_lets_go_what_it_holds(wires):
     client, server = session(wires)
     armed = wires.links.arm(0, RequestTrigger("hold-reply", "delete", 1, 3_600_000))
