@@ -157,13 +157,15 @@ def one_server_without_files(run: RunDirectory, _: RunDirectory) -> bool:
 
 @forgery
 def no_files_of_servers(run: RunDirectory, _: RunDirectory) -> bool:
-    shutil.rmtree(run.nodes)
+    shutil.rmtree(run.nodes, ignore_errors=True)
     return True
 
 
 @forgery
 def a_log_of_one_server_emptied(run: RunDirectory, _: RunDirectory) -> bool:
-    first = min(run.nodes.glob("*/version-2/log.*"))
+    first = min(run.nodes.glob("*/version-2/log.*"), default=None)
+    if first is None:
+        return False
     first.write_bytes(b"")
     first.with_name("log.ffffffff").write_bytes(b"")
     return True
@@ -198,7 +200,7 @@ def one_reading_of_the_clocks_changed(run: RunDirectory, _: RunDirectory) -> boo
 
 @forgery
 def the_logs_of_another_run(run: RunDirectory, other: RunDirectory) -> bool:
-    shutil.rmtree(run.nodes)
+    shutil.rmtree(run.nodes, ignore_errors=True)
     shutil.copytree(other.nodes, run.nodes)
     return True
 
