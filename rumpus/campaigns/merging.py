@@ -216,6 +216,23 @@ def _inconsistent(part: Part) -> Iterator[str]:
         )
 
 
+def told_of(part: Part, *, lost: bool = False) -> dict[str, Any]:
+    """What `rumpus explore --json` prints beside a part, as it follows from it.
+
+    Args:
+        part: the part.
+        lost: whether it was interrupted because whoever performed its runs has gone.
+    """
+    explored = merge([part])
+    code = explored_exit_code(explored, interrupted=part.interrupted)
+    if part.interrupted and lost:
+        code = ENVIRONMENT
+    nowhere = [Path()] * len(explored.findings.found)
+    made = explored_document(explored, nowhere, code, interrupted=part.interrupted)
+    found: dict[str, Any] = msgspec.to_builtins(made)
+    return found
+
+
 def _other_than_told(answer: Mapping[str, Any], part: Part) -> Iterator[str]:
     """What the document of a part says otherwise than what is made of the part, in words.
 
@@ -223,13 +240,7 @@ def _other_than_told(answer: Mapping[str, Any], part: Part) -> Iterator[str]:
         answer: what `rumpus explore` has printed of the part, with it.
         part: what it has.
     """
-    explored = merge([part])
-    code = explored_exit_code(explored, interrupted=part.interrupted)
-    if part.interrupted and answer.get("exit_code") == ENVIRONMENT:
-        code = ENVIRONMENT  # whoever performed its runs has gone
-    nowhere = [Path()] * len(explored.findings.found)
-    made = explored_document(explored, nowhere, code, interrupted=part.interrupted)
-    for name, value in msgspec.to_builtins(made).items():
+    for name, value in told_of(part, lost=answer.get("exit_code") == ENVIRONMENT).items():
         told = answer.get(name)
         same = told == value
         if name == "findings":

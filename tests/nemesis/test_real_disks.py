@@ -18,6 +18,7 @@ from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.nemesis.registry import prepare
 from rumpus.nemesis.runner import Nemesis
 from rumpus.nemesis.targets import Targets
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.docker
 
@@ -155,12 +156,13 @@ def test_a_server_that_does_not_sync_loses_what_it_acknowledged(server, powerles
         assert present(ensemble) < {*before, *after}
 
 
-@pytest.mark.parametrize(
-    ("how", "left", "done"),
+@sampled(
+    "how, left, done",
     [
         ("wiped", 0, r"n1: \d+ files are gone"),
         ("cut", 20, r"n1: /datalog/version-2/log.1 is cut at byte \d+ of \d+"),
     ],
+    of=2,
 )
 def test_files_are_damaged(server, how, left, done):
     names = [f"a{n}" for n in range(20)]

@@ -4,10 +4,11 @@ import json
 import resource
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from rumpus.campaigns.case import decode_case
-from rumpus.campaigns.merging import campaign, check_parts, load_part
+from rumpus.campaigns.merging import Part, campaign, check_parts, load_part, told_of
 from rumpus.nemesis.plan import MOST_ENTRIES, PlanError, decode_plan
 from rumpus.nights.night_file import night_file_of
 from rumpus.nights.subjects import on_trial
@@ -155,7 +156,8 @@ def part(place, **changes):
         "errors": [],
     }
     path = place / "part.json"
-    path.write_text(json.dumps({"runs": 1, "part": {**whole, **changes}}))
+    told = told_of(msgspec.convert(whole, Part))
+    path.write_text(json.dumps({**told, "part": {**whole, **changes}}))
     return path
 
 

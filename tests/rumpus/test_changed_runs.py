@@ -94,7 +94,8 @@ def test_a_history_without_its_end_is_never_valid(recorded_run):
 def resealed(run, **promises):
     """As somebody would do it who makes the seal again."""
     document = json.loads(run.record.read_text())
-    rewritten(run, recipe="fair", promises={**document["promises"], **promises})
+    argv = ["rumpus", "run", "lock", "--recipe", "fair"]
+    rewritten(run, recipe="fair", argv=argv, promises={**document["promises"], **promises})
     run.seal()
     return judge_run(run)[2]
 

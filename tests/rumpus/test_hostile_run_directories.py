@@ -202,12 +202,16 @@ def test_a_description_beyond_all_bounds_is_refused(rumpus, run, field, value):
     assert (answer.code, str(run.record) in answer.err) == (2, True)
 
 
-def test_options_of_another_type_are_passed_over(rumpus, run):
+def test_options_of_another_type_are_passed_over_or_were_not_asked_for(rumpus, run):
+    before = verdict(rumpus, run)
     document = json.loads(run.record.read_text())
     document["options"] = {"preemption": [10**30], "server_mutant": {"a": 1}}
     run.record.write_text(json.dumps(document))
     run.seal()
-    assert rumpus("check", run.path).code == 0
+    answer = verdict(rumpus, run)
+    assert answer.code == before.code == 3
+    (reason,) = json.loads(answer.out)["reasons"]
+    assert "the run's server_mutant is {'a': 1}, but its command line asked for None" in reason
 
 
 def test_a_name_that_is_not_utf8_is_told(rumpus, run):

@@ -19,7 +19,7 @@ import msgspec
 from rumpus.campaigns.case import decode_case
 from rumpus.campaigns.findings import Found
 from rumpus.campaigns.looks import Failure
-from rumpus.campaigns.merging import campaign
+from rumpus.campaigns.merging import Part, campaign, told_of
 from rumpus.campaigns.rulings import Rulings
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.deciders.values import WrongOperations
@@ -192,10 +192,18 @@ def merge_parts(document: Any, place: Path) -> bool:
     paths = []
     for number, each in enumerate(document if isinstance(document, list) else [document]):
         paths.append(place / f"{number}.json")
-        paths[-1].write_text(json.dumps(each))
+        paths[-1].write_text(json.dumps(_with_what_follows(each)))
     if not paths:
         return False
     return command("merge", *paths, "--json", "--cases", place / "cases")[0] != 2
+
+
+def _with_what_follows(document: Any) -> Any:
+    """A part with what is printed beside it, where that can be said: else no change is taken."""
+    try:
+        return {**document, **told_of(msgspec.convert(document["part"], Part))}
+    except Exception:
+        return document
 
 
 def take_project(document: Any, place: Path) -> bool:

@@ -1,5 +1,6 @@
 """Documents of nights: whole ones by hand, and any that hypothesis makes up."""
 
+import msgspec
 from hypothesis import strategies as st
 
 from rumpus.nights.documents.document import (
@@ -9,6 +10,8 @@ from rumpus.nights.documents.document import (
     FailureResult,
     NightDocument,
 )
+from rumpus.nights.documents.summary import headed
+from rumpus.nights.night_notes import code_of
 from rumpus.nights.records import FailureRow, NightRow, RunRow, Trouble
 from rumpus.results.fingerprint import Fingerprint
 from tests.dangerous_strings import DANGEROUS
@@ -121,3 +124,21 @@ documents = st.builds(
     notes=many_of(words),
     idle=words,
 )
+
+
+def as_written(made):
+    """A night that somebody made up, as one would be written: its parts agree."""
+    runs = tuple(
+        msgspec.structs.replace(
+            run,
+            exit_code=4 if run.outcome is None else code_of(run.outcome),
+            why="" if run.outcome == "valid" else run.why,
+        )
+        for run in made.runs
+    )
+    night = msgspec.structs.replace(made.night, name="2026-11-26", ended=2.0)
+    failures = tuple(msgspec.structs.replace(each, file="") for each in made.failures)
+    cases = tuple(msgspec.structs.replace(each, moved="") for each in made.cases)
+    return headed(
+        msgspec.structs.replace(made, night=night, runs=runs, failures=failures, cases=cases)
+    )

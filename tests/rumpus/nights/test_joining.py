@@ -12,11 +12,10 @@ from rumpus.nights.documents.document import CaseResult, NightDocument, to_json
 from rumpus.nights.documents.joining import check_night_parts, is_night, join, load_night
 from rumpus.nights.documents.summary import headed
 from rumpus.nights.memory.store import Store
-from rumpus.nights.night_notes import code_of
 from rumpus.nights.records import RunRow
 from rumpus.usage_error import UsageError
 from tests.rumpus.nights.conftest import night
-from tests.rumpus.nights.documents import VALID_RUN, document, documents, failed, row
+from tests.rumpus.nights.documents import VALID_RUN, as_written, document, documents, failed, row
 from tests.rumpus.nights.made import case_of_kind
 
 
@@ -134,20 +133,7 @@ def test_a_part_whose_words_are_forged_is_refused(tmp_path, forge, why):
 
 @given(documents)
 def test_what_a_night_writes_does_not_contradict_itself(tmp_path_factory, made):
-    runs = tuple(
-        msgspec.structs.replace(
-            run,
-            exit_code=4 if run.outcome is None else code_of(run.outcome),
-            why="" if run.outcome == "valid" else run.why,
-        )
-        for run in made.runs
-    )
-    night_ = msgspec.structs.replace(made.night, name="2026-11-26", ended=2.0)
-    failures = tuple(msgspec.structs.replace(each, file="") for each in made.failures)
-    cases = tuple(msgspec.structs.replace(each, moved="") for each in made.cases)
-    written = headed(
-        msgspec.structs.replace(made, night=night_, runs=runs, failures=failures, cases=cases)
-    )
+    written = as_written(made)
     path = tmp_path_factory.mktemp("night") / "night.json"
     path.write_bytes(to_json(written))
     assert load_night(path) == written
