@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.browser import browser
-from tests.sampling import sampled
+from tests.sampling import one_in, sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = re.compile(
@@ -54,6 +54,7 @@ def reader(tmp_path_factory):
         yield opened
 
 
+@one_in(2)
 def test_nothing_is_loaded_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 60
@@ -65,6 +66,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", sheet.read_text()), sheet
 
 
+@one_in(2)
 def test_the_first_use_of_a_term_leads_to_the_glossary(site):
     page = (site / "explanation" / "verdicts.html").read_text(encoding="utf-8")
     link = r'<a class="reference internal" href="\.\./reference/glossary\.html#term-%s">.*?</a>'
@@ -77,7 +79,7 @@ def test_the_first_use_of_a_term_leads_to_the_glossary(site):
 
 
 @sampled("words", QUESTIONS, of=2)
-def test_the_search_answers_from_a_disk(site, reader, words):
+def test_the_search_answers_from_a_disk(reader, site, words):
     reader.open(f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
     found = reader.evaluate("""new Promise((done) => {
         const look = () => {
@@ -93,6 +95,6 @@ def test_the_search_answers_from_a_disk(site, reader, words):
 
 
 @sampled("page", NARROW, of=3)
-def test_a_page_is_not_wider_than_a_phone(site, reader, page):
+def test_a_page_is_not_wider_than_a_phone(reader, site, page):
     reader.open((site / page).as_uri(), width=390, height=844)
     assert reader.evaluate("document.documentElement.scrollWidth") <= 390

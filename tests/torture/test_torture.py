@@ -52,7 +52,7 @@ def test_kills(tmp_path):
     assert_clean(troubled_runs.killed_outright("sim", 1, tmp_path))
 
 
-@one_in(4)
+@one_in(8)
 def test_read_only_places(tmp_path):
     assert_clean(bad_places.read_only(tmp_path, docker=False))
 
@@ -68,6 +68,7 @@ def test_explorations_in_one_process(tmp_path):
     assert_clean(row)
 
 
+@one_in(3)
 def test_ends_of_a_command(tmp_path):
     made = prepared(tmp_path / "made")
     assert_clean(ended_command("merge", made, len(SIGNALS), tmp_path / "ended"))

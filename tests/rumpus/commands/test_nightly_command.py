@@ -202,7 +202,7 @@ def test_parts_make_a_night(project, rumpus, tmp_path):
     assert rumpus("merge", files[0]).err.count("parts are missing: 1/2") == 1
 
 
-@one_in(2)
+@one_in(3)
 def test_what_a_change_does_not_touch_is_not_run(project, rumpus):
     place = project(SOUND)
 
