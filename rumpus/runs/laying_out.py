@@ -247,10 +247,15 @@ def _counts_as_kazoo(workload: Workload, record: RunRecord) -> bool | None:
 
 
 def _passes_requests_on(workload: Workload, record: RunRecord) -> bool:
-    """Whether the recipe only passes requests to the servers, and nobody put a mistake in it."""
+    """Whether the recipe only passes requests to the servers, and nobody put a mistake in it.
+
+    Recipes that take part of an answer into their next request do more: a server that answers with
+    another path has that refused, and what was asked for is done all the same.
+    """
     entry = workload.catalogue.get(record.recipe)
     sound = isinstance(entry, CatalogueEntry) and not entry.faulty
-    return workload.plain and sound and "patch" not in record.versions
+    alone = workload.plain and not workload.uses_answers
+    return alone and sound and "patch" not in record.versions
 
 
 def _contradictions(

@@ -81,6 +81,8 @@ class Workload(ABC):
         requests: kinds of request that clients of every recipe are sure to send under load.
         plain: whether sound recipes only pass requests to the servers, so that a broken promise is
             the servers' fault.
+        uses_answers: whether recipes put a part of an answer, such as the path of a sequential
+            znode, into their next request.
         checks: the checks of its histories. What a check of another repository finds is a
             violation, whatever the recipe promises, unless it is among ``hazards``.
         anomalies: the kinds of anomaly that its checks report and rumpus does not have: kind ->
@@ -109,6 +111,7 @@ class Workload(ABC):
     cleanup: ClassVar[Mapping[str, str]] = {}
     requests: ClassVar[Sequence[str]] = ("create", "delete", "read")
     plain: ClassVar[bool] = False
+    uses_answers: ClassVar[bool] = False
     timed_actions: ClassVar[bool] = False
     checks: ClassVar[Sequence[Check]] = ()
     anomalies: ClassVar[Mapping[str, str]] = {}

@@ -22,6 +22,7 @@ class SequenceWorkload(ZnodeWorkload):
     model = "unique-ids"
     main = "generate"
     requests = ("write",)
+    uses_answers = True
     checks = (follows("unique-ids", DUPLICATE_SEQUENCE), partial(check_growth, f="generate"))
     at_the_end = (("generate", None),)
 
