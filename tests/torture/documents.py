@@ -202,8 +202,8 @@ def _with_what_follows(document: Any) -> Any:
     """A part with what is printed beside it, where that can be said: else no change is taken."""
     try:
         return {**document, **told_of(msgspec.convert(document["part"], Part))}
-    except Exception:
-        return document
+    except (msgspec.ValidationError, UsageError, LookupError, TypeError, ValueError):
+        return document  # nothing follows from what a fuzzer has made of it
 
 
 def take_project(document: Any, place: Path) -> bool:
