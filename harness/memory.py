@@ -52,15 +52,10 @@ def allowed() -> int | None:
     return None if soft == _NO_LIMIT else soft
 
 
-def refuse_last_of_it() -> None:
-    """Raise where an error can be told, before memory ends where it cannot.
-
-    Raises:
-        MemoryError: hardly any is left of what the process may take.
-    """
+def scarce() -> bool:
+    """Whether hardly any is left of what the process may take: an error can still be told."""
     most = allowed()
-    if most is not None and _taken() > most - _MARGIN:
-        raise MemoryError
+    return most is not None and _taken() > most - _MARGIN
 
 
 def _taken() -> int:

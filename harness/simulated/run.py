@@ -28,7 +28,7 @@ from rumpus.harness.driver import Sink
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
 from rumpus.harness.links.wire_tap import WireLog
-from rumpus.harness.memory import refuse_last_of_it
+from rumpus.harness.memory import allowed, scarce
 from rumpus.harness.run import Branch, Nemesis, Run, Status
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
@@ -36,11 +36,11 @@ from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import sleeper
 from rumpus.harness.simulated.workers import SHARED, SimWorkers, client_host
 from rumpus.simulation.kernel.clock import BOOT, EPOCH
-from rumpus.simulation.kernel.errors import Hung, SimulationError
+from rumpus.simulation.kernel.errors import Hung, OutOfMemory, SimulationError
 from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
-from rumpus.simulation.kernel.watchdog import HangWatchdog
+from rumpus.simulation.kernel.watchdog import Watchdog
 from rumpus.simulation.loader.finalizers import silent_finalizers
 from rumpus.simulation.loader.guards import guarded
 from rumpus.simulation.loader.refusals import CannotSimulate, is_of_rumpus
@@ -201,13 +201,14 @@ def perform_simulated(
         Forbidden: code in the world used something real, such as a clock; the message says who.
         SimulationError: the world is stuck, or a task never comes to its end.
         InvariantViolation: the simulated servers violated an invariant of Zab.
+        MemoryError: the process has taken nearly all that it may.
     """
     with silent_finalizers(), _garbage_collector_at_rest():
         simulator = Simulator(seed, epoch=epoch)
         simulator.between_steps = _collecting(simulator)
         try:
             simulator.preempt(preemption)
-            watchdog = HangWatchdog(simulator, HANG_PATIENCE_S)
+            watchdog = Watchdog(simulator, HANG_PATIENCE_S, scarce if allowed() else None)
             with watchdog, guarded(simulator) as guards:
                 network = Network(simulator)
                 settings = _settings(tick_ms, mutant, probing=run.probing)
@@ -267,6 +268,8 @@ def perform_simulated(
                 finally:
                     traced.hand_over()
                 return SimulatedRun(simulator.digest(), simulator.now / SECOND)
+        except OutOfMemory:
+            raise MemoryError from None
         finally:
             simulator.close()
 
@@ -349,8 +352,7 @@ def _to_the_end(simulator: Simulator, control: Process, main: Callable[[], None]
 def _collecting(simulator: Simulator) -> Callable[[], None]:
     """A function, to be called often, that collects cyclic garbage when that is due.
 
-    It raises ``MemoryError`` if the process has taken nearly all that it may. kazoo leaves
-    some 2,000 objects in cycles for each second of a lock workload.
+    kazoo leaves some 2,000 objects in cycles for each second of a lock workload.
     """
     due = GARBAGE_PERIOD
 
@@ -359,7 +361,6 @@ def _collecting(simulator: Simulator) -> Callable[[], None]:
         if simulator.now >= due:
             due = simulator.now + GARBAGE_PERIOD
             _collect()
-        refuse_last_of_it()
 
     return collect
 

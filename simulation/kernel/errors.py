@@ -20,6 +20,13 @@ class Hung(BaseException):
     """
 
 
+class OutOfMemory(BaseException):
+    """Hardly any memory is left for the world, which is in the midst of something.
+
+    Derives from ``BaseException``: a program's ``except Exception`` must not swallow it.
+    """
+
+
 class ProcessKilled(BaseException):
     """Raised in the tasks of a process that was killed, so that their stacks unwind.
 

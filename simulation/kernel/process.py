@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from greenlet import greenlet
 
 from rumpus.simulation.kernel.clock import Clock
-from rumpus.simulation.kernel.errors import Hung, ProcessKilled, SimulationError
+from rumpus.simulation.kernel.errors import Hung, OutOfMemory, ProcessKilled, SimulationError
 from rumpus.simulation.kernel.trace import Trace
 
 FIRST_PID = 1000
@@ -129,6 +129,7 @@ class Task:
             except (
                 KeyboardInterrupt,
                 Hung,
+                OutOfMemory,
             ):  # these are for the real program: ``Simulator.run`` raises them
                 raise
             except BaseException as error:

@@ -180,7 +180,8 @@ class Simulator:
             StepLimitExceeded: too many steps.
             Exception: whatever a callback raises; the world must not be used any more.
             KeyboardInterrupt: Ctrl-C, in a callback or in a task; likewise.
-            Hung: a task computes for ever and a ``HangWatchdog`` is in use; likewise.
+            Hung: a task computes for ever and a ``Watchdog`` is in use; likewise.
+            OutOfMemory: hardly any is left, and a ``Watchdog`` is in use; likewise.
         """
         if self.closed:
             raise SimulationError("this world has been closed")
