@@ -295,6 +295,11 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require", type=Path, action="append", default=[], metavar="PUBLIC_KEY", help=words
     )
+    words = (
+        "take the run's files at their word though they were not made here, from now on; else it "
+        "is valid only if --perform or --require says so"
+    )
+    parser.add_argument("--believe", action="store_true", help=words)
     add_trust(parser)
     add_memory(parser)
     add_json(parser)

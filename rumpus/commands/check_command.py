@@ -20,6 +20,7 @@ from rumpus.results.signed_seal import public_key, require, signing_key
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import collector_at_rest, weigh_doubt
 from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
+from rumpus.runs.made_here import MADE_HERE, STRANGE, is_made_here, note_made
 from rumpus.runs.run_report import print_signing, report
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
@@ -80,11 +81,17 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
         _, was = judged_again(run.path, trust=arguments.trust)
         again = perform_again(run.path, was)
 
+    if arguments.believe:
+        note_made(run.path)
+    known = bool(arguments.require) or is_made_here(run.path)
+
     def weigh(verdict: Verdict) -> None:
         if again is not None and again.same:
             verdict.notes.append(again.words)
         elif again is not None:
             weigh_doubt(verdict, again.words)
+        elif verdict.outcome == "valid" and not known:
+            weigh_doubt(verdict, STRANGE)
 
     code = report(
         run,
@@ -99,13 +106,18 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
     print_signing(run, console)
     if key is not None and again is not None and not again.same:
         console.print(Text("not signed, since it was another run", style="yellow"))
-    if again is None and run.read_record().ensemble == "sim":
-        words = (
-            "evidence:   the run's own files, not performed again (--perform does that, and says "
-            "whether it was the same run)"
-        )
-        console.print(Text(words, style="dim"), soft_wrap=True)
+    console.print(Text(f"evidence:   {_evidence(run, arguments, known=known)}"), soft_wrap=True)
     return code
+
+
+def _evidence(run: RunDirectory, arguments: argparse.Namespace, *, known: bool) -> str:
+    """What speaks for the run's files."""
+    if arguments.perform:
+        return "the run, performed again"
+    if arguments.require:
+        return "the run's own files, as they were signed"
+    again = "; not performed again (--perform)" if run.read_record().ensemble == "sim" else ""
+    return (MADE_HERE if known else "the run's own files, which were not made here") + again
 
 
 def _own_code(

@@ -7,6 +7,7 @@ from rumpus.consoles import notices
 from rumpus.interruption import Interruption
 from rumpus.project_names import names_here
 from rumpus.results.signed_seal import signing_key
+from rumpus.runs.made_here import note_made
 from rumpus.runs.performing import PreparedRun
 from rumpus.runs.progress import ProgressDisplay
 from rumpus.runs.run_arguments import given_options
@@ -51,6 +52,7 @@ def run_command(arguments: argparse.Namespace) -> int:
             interrupted=interruption.requested,
             key=key,
         )
+        note_made(directory.path, display.step)
     if key is not None:
         print_signing(directory, console)
     return code

@@ -23,6 +23,7 @@ from rumpus.recipes.catalogue_entry import sound
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
+from rumpus.runs.made_here import note_made
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
 
@@ -195,6 +196,7 @@ def recorded_run(tmp_path, monkeypatch):
             for op in recorded.ops:
                 writer.append(op)
         run.seal()
+        note_made(run.path)
         return run
 
     return write
