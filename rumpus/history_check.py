@@ -12,6 +12,7 @@ from rumpus.checker.deciders.decide import ModelEntry, count_answered, decide
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import OperationTable, check_names
 from rumpus.checker.deciders.table_builder import TableBuilder
+from rumpus.checker.deciders.vacuous import could_be_wrong
 from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.history import Op
 from rumpus.checker.linearizability.own_model import ModelFailed, entry_of
@@ -137,7 +138,7 @@ def check(
 def decided(
     entry: ModelEntry, table: OperationTable, initial: Hashable, seconds: float
 ) -> Decision:
-    """Decide a history; one without any answer that counts decides nothing.
+    """Decide a history; one in which no answer could have been wrong decides nothing.
 
     Nor does one that is valid only if sessions ended of whose end nothing is known.
 
@@ -145,16 +146,26 @@ def decided(
         WrongOperations: the model does not know an operation or value.
         UsageError: it is a model of another repository, and fails.
     """
-    try:
-        budget = Budget(seconds=seconds)
+    budget = Budget(seconds=seconds)
+
+    def decide_whole(table: OperationTable) -> Decision:
         decision = decide(entry, table, initial, budget)
-        decision = without_assumed_ends(entry, table, initial, budget, decision)
+        return without_assumed_ends(entry, table, initial, budget, decision)
+
+    try:
+        decision = decide_whole(table)
     except ModelFailed as error:
         raise UsageError(f"--model: {error}; -v shows where") from error
     if decision.valid is True and not count_answered(entry, table):
         decision.valid = "unknown"
         decision.unknown.append(
             f"no operation of {entry.name} was answered, so nothing could contradict it"
+        )
+    if decision.valid is True and not could_be_wrong(entry, table, decide_whole, budget):
+        decision.valid = "unknown"
+        decision.unknown.append(
+            f"whatever had been answered, {entry.name} would have found nothing wrong with these "
+            "operations: there are too few that could contradict each other"
         )
     return decision
 

@@ -23,6 +23,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.entry import PlanError
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.runs.made_here import note_made
 from rumpus.usage_error import UsageError
 from tests.checker.recorded import Recorded
 from tests.rumpus.conftest import is_listening
@@ -103,6 +104,7 @@ def performed(tmp_path_factory):
 def whole(performed, tmp_path):
     """A valid run, whose recipe other processes know, too."""
     shutil.copytree(performed, tmp_path / "run")
+    note_made(tmp_path / "run")
     return RunDirectory(tmp_path / "run")
 
 

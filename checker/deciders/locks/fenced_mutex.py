@@ -28,7 +28,7 @@ import numpy as np
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key
 from rumpus.checker.deciders.decision import Decision, refused, undecided
-from rumpus.checker.deciders.locks.fencing_tokens import refuse_order
+from rumpus.checker.deciders.locks.fencing_tokens import SOME_WITHOUT, refuse_order
 from rumpus.checker.deciders.locks.granted_tokens import (
     ENDS,
     GRANTS,
@@ -99,8 +99,10 @@ def decide_fenced_mutex(
     has_token = token[holds.acquire] != MISSING
     if not has_token.any():
         return decision if without_tokens else undecided(*decision.unknown, NO_TOKEN)
-    if not has_token.all() and (holds.start >= holds.end)[has_token].any():
-        return undecided(*decision.unknown, "some grants have no token")
+    if (token[rows] == MISSING).any() or (
+        not has_token.all() and (holds.start >= holds.end)[has_token].any()
+    ):
+        return undecided(*decision.unknown, SOME_WITHOUT)
     return decision
 
 

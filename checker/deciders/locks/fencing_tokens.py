@@ -1,9 +1,10 @@
 """Fencing tokens only increase: each grant has a larger token than all before it.
 
 **Decided**: whether grants have a linearization in which each token is larger than the one before.
-Releases and overlapping holds are ignored (the fenced mutex checks them). So are acquires without a
-token and those of unknown outcome, which may have taken any token or none. A re-entrant acquire
-gets the token that its process holds already, and is not a grant of its own.
+Releases and overlapping holds are ignored (the fenced mutex checks them). So are acquires of
+unknown outcome, which may have taken any token or none. A re-entrant acquire gets the token that
+its process holds already, and is not a grant of its own. With a grant that has no token the answer
+is at most unknown.
 
 **Algorithm.** Tokens must be distinct, and then the only possible order is that of the tokens. It
 is a linearization if and only if no operation was called after a later one in the order had
@@ -39,6 +40,8 @@ _ALGORITHM = Algorithm(
     source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
 )
 
+SOME_WITHOUT = "some grants have no token"
+
 
 def decide_fencing_tokens(table: OperationTable) -> Decision:
     """Whether the tokens of one lock only increase. Unknown if no grant has a token.
@@ -52,12 +55,13 @@ def decide_fencing_tokens(table: OperationTable) -> Decision:
     rows, token = granted[present], token[present]
     if not len(rows) and len(granted):
         return undecided("no grant has a token")
+    follow = accepted() if present.all() else undecided(SOME_WITHOUT)
     if refuse_token_order(table, rows, token) is None:
-        return accepted()
+        return follow
     found = reentries(table, rows, token)
     new = np.isin(rows, found.again, invert=True)
     decision = refuse_token_order(table, rows[new], token[new])
-    return with_reentries(decision, table, found) if decision else accepted()
+    return with_reentries(decision, table, found) if decision else follow
 
 
 def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decision | None:

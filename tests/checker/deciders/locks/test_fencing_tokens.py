@@ -193,7 +193,8 @@ def test_grants_without_tokens_say_nothing():
     decision = judge([acquire(1, 10, 11, node="/lock/n-1"), acquire(2, 20, 21, result=True)])
     assert decision.valid == "unknown"
     assert decision.unknown == ["no grant has a token"]
-    assert judge([acquire(1, 10, 11, token=1), acquire(2, 20, 21)]).valid is True
+    mixed = judge([acquire(1, 10, 11, token=1), acquire(2, 20, 21)])
+    assert mixed.unknown == ["some grants have no token"]
     assert judge([]).valid is True
 
 
