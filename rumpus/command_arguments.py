@@ -26,6 +26,7 @@ from rumpus.argument_types import (
     seconds,
 )
 from rumpus.checker.bounds import LONGEST_S
+from rumpus.harness.run_limits import RUN_S
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
@@ -149,6 +150,7 @@ def _cause(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
     add_count(parser, "--moments", 2, 1000, "moments to look at first (default: 12)", default=12)
     add_count(parser, "--futures", 1, 1000, "futures of each moment (default: 8)", default=8)
+    _add_run_budget(parser)
     _add_jobs(parser)
     add_trust(parser)
     add_memory(parser)
@@ -199,12 +201,16 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as-test", action="store_true", help=words)
     words = "write the report of a single case's run to this file"
     parser.add_argument("--report", type=Path, metavar="FILE.html", help=words)
-    words = "seconds after which a run is ended, each by itself (default: none)"
-    add_seconds(parser, "--budget", math.inf, words)
+    _add_run_budget(parser)
     _add_jobs(parser)
     add_trust(parser)
     add_memory(parser)
     add_json(parser)
+
+
+def _add_run_budget(parser: argparse.ArgumentParser) -> None:
+    words = f"seconds that a simulated run may take, each by itself (default: {RUN_S:g})"
+    add_seconds(parser, "--budget", RUN_S, words)
 
 
 def _bisect(parser: argparse.ArgumentParser) -> None:
@@ -231,6 +237,7 @@ def _bisect(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--seeds", 1, 1000, words)
     words = "try every version; by default of more than 8 only those that a binary search needs"
     parser.add_argument("--all", action="store_true", help=words)
+    _add_run_budget(parser)
     _add_jobs(parser)
     add_trust(parser)
     add_memory(parser)
@@ -248,6 +255,7 @@ def _triage(parser: argparse.ArgumentParser) -> None:
         "--mends", type=Path, nargs="+", required=True, metavar="FILE|DIR", help=words
     )
     add_rulings(parser)
+    _add_run_budget(parser)
     _add_jobs(parser)
     add_trust(parser)
     add_memory(parser)
@@ -277,7 +285,10 @@ def _check(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="format of the history (default: auto, from its content)",
     )
-    words = "seconds to search before the answer is unknown (default: 60)"
+    words = (
+        "seconds to search by --model before the answer is unknown (default: 60), or that "
+        f"--perform may take (default: {RUN_S:g})"
+    )
     parser.add_argument("--budget", type=seconds(), metavar="SECONDS", help=words)
     parser.add_argument(
         "--svg", type=Path, metavar="FILE", help="draw the contradiction into this file"
@@ -439,6 +450,7 @@ def _bundle(parser: argparse.ArgumentParser) -> None:
     )
     words = "leave out the module of a recipe or workload of your own"
     parser.add_argument("--without-source", action="store_true", help=words)
+    _add_run_budget(parser)
     _add_store(parser)
     add_trust(parser)
     add_memory(parser)

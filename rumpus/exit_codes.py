@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rumpus.harness.memory import allowed
+from rumpus.harness.run_limits import RunTooLong
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 
@@ -101,7 +102,7 @@ def ending(code: int, *, interrupted: bool = False) -> dict[str, Any]:
 
 def exit_code(error: BaseException) -> int:
     """The exit code of a command that was ended by an exception."""
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, (KeyboardInterrupt, RunTooLong)):
         return UNDECIDED
     if isinstance(error, (UsageError, UnreadableRun)):
         return USAGE

@@ -30,13 +30,14 @@ from rumpus.harness.links.links import Links
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.memory import allowed, scarce
 from rumpus.harness.run import Branch, Nemesis, Run, Status
+from rumpus.harness.run_limits import RunTooLong, longest, too_long
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import sleeper
 from rumpus.harness.simulated.workers import SHARED, SimWorkers, client_host
 from rumpus.simulation.kernel.clock import BOOT, EPOCH
-from rumpus.simulation.kernel.errors import Hung, OutOfMemory, SimulationError
+from rumpus.simulation.kernel.errors import Hung, OutOfMemory, OutOfTime, SimulationError
 from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
@@ -202,13 +203,16 @@ def perform_simulated(
         SimulationError: the world is stuck, or a task never comes to its end.
         InvariantViolation: the simulated servers violated an invariant of Zab.
         MemoryError: the process has taken nearly all that it may.
+        RunTooLong: it takes longer than it may (``harness.run_limits``).
     """
     with silent_finalizers(), _garbage_collector_at_rest():
         simulator = Simulator(seed, epoch=epoch)
         simulator.between_steps = _collecting(simulator)
         try:
             simulator.preempt(preemption)
-            watchdog = Watchdog(simulator, HANG_PATIENCE_S, scarce if allowed() else None)
+            watchdog = Watchdog(
+                simulator, HANG_PATIENCE_S, scarce if allowed() else None, longest=longest()
+            )
             with watchdog, guarded(simulator) as guards:
                 network = Network(simulator)
                 settings = _settings(tick_ms, mutant, probing=run.probing)
@@ -270,6 +274,8 @@ def perform_simulated(
                 return SimulatedRun(simulator.digest(), simulator.now / SECOND)
         except OutOfMemory:
             raise MemoryError from None
+        except OutOfTime:
+            raise RunTooLong(too_long(longest())) from None
         finally:
             simulator.close()
 

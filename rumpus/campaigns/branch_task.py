@@ -1,5 +1,6 @@
 """Several branches of one run as a task for any executor: data in, data out."""
 
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -93,9 +94,11 @@ def perform_branches(task: BranchTask) -> list[BranchOutcome]:
         return [failed(error)] * len(task.branches)
 
 
-def submit_branches(executor: Executor, task: BranchTask) -> Future[list[BranchOutcome]]:
-    """Let an executor perform branches, in a process of their own."""
-    return executor.submit(_perform_apart, task, surroundings())
+def submit_branches(
+    executor: Executor, task: BranchTask, seconds: float = math.inf
+) -> Future[list[BranchOutcome]]:
+    """Let an executor perform branches, in a process of their own, which may take so long."""
+    return executor.submit(_perform_apart, task, surroundings(seconds))
 
 
 def _perform_apart(task: BranchTask, where: Surroundings) -> list[BranchOutcome]:

@@ -8,6 +8,7 @@ import msgspec
 
 from rumpus.campaigns.branch_task import BranchTask, submit_branches
 from rumpus.campaigns.case import Case
+from rumpus.harness.run_limits import RUN_S
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.targets import Targets
@@ -51,6 +52,7 @@ class Futures:
         *,
         jobs: int = 1,
         futures: int = 8,
+        budget: float = RUN_S,
         notify: Callable[[Likelihood], None] = lambda _: None,
     ) -> None:
         self.runs = 0
@@ -58,6 +60,7 @@ class Futures:
         self._case = case
         self._executor, self._jobs = executor, jobs
         self._futures = futures
+        self._budget = budget
         self._notify = notify
         self._moments: dict[float, Moment] = {}
 
@@ -99,6 +102,7 @@ class Futures:
             submit_branches(
                 self._executor,
                 BranchTask(settings=settings, plan=self._case.plan, branches=tuple(piece)),
+                self._budget * (1 + len(piece)),
             )
             for first in range(self._jobs)
             if (piece := branches[first :: self._jobs])

@@ -15,6 +15,7 @@ import msgspec
 
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, outcome_of
 from rumpus.checker.history import History, Op
+from rumpus.harness.run_limits import RUN_S, for_seconds
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judged_run import judged_run
 from rumpus.usage_error import UsageError
@@ -82,18 +83,20 @@ class PerformedAgain:
         )
 
 
-def perform_again(path: Path, was: TrialOutcome) -> PerformedAgain:
+def perform_again(path: Path, was: TrialOutcome, seconds: float = RUN_S) -> PerformedAgain:
     """Perform a simulated run again, with the plan that it had.
 
     Args:
         path: the run's directory, for errors.
         was: what its files show (``run_cases.judged_again``).
+        seconds: of processor time that it may take.
 
     Raises:
         UsageError: it is none of the simulation, or cannot be performed.
         UnreadableRun: its history is malformed.
         EnvironmentRefusal: this host does not allow it.
         WorkerCrash: a client's process failed by itself.
+        RunTooLong: it takes longer.
     """
     task = TrialTask(settings=was.settings, plan=was.plan)
     if not task.repeatable:
@@ -103,7 +106,10 @@ def perform_again(path: Path, was: TrialOutcome) -> PerformedAgain:
         )
     directory = RunDirectory(path)
     directed = directory.read_record().options.get("directed") is True
-    with judged_run(task.settings, lambda _: None, plan=task.plan, directed=directed) as judged:
+    with (
+        for_seconds(seconds),
+        judged_run(task.settings, lambda _: None, plan=task.plan, directed=directed) as judged,
+    ):
         return PerformedAgain(
             was=was,
             now=outcome_of(judged.judgement, task.settings),

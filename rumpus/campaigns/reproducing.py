@@ -22,6 +22,7 @@ from rumpus.campaigns.lifting import LiftedRun
 from rumpus.campaigns.shrinking import FIRST_S, LEAST_CLIENTS, SPARE_S, STEP_S
 from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
+from rumpus.harness.run_limits import RUN_S
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.plan import conflict
 
@@ -91,7 +92,7 @@ def reproduce(
     end = clock() + budget
     untried = islice(runs_around(lifted), tries)
     while made.found is None and clock() < end and (batch := list(islice(untried, jobs))):
-        for attempt in attempts(executor, batch):
+        for attempt in attempts(executor, batch, RUN_S if math.isinf(budget) else budget):
             if not made.runs:
                 attempt.raise_error()
             made.runs += 1

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 from rumpus.harness.clients.worker import end_with_parent_thread
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.memory import bound
+from rumpus.harness.run_limits import too_long
 from rumpus.harness.scratch import make_scratch, remove_scratch
 from rumpus.interruption import as_keyboard_interrupt
 
@@ -101,7 +102,7 @@ class OutOfTimeError(ProcessEndedError):
     """
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"ended after {seconds:.3g} s: there was no more time for it")
+        super().__init__(too_long(seconds))
 
 
 class RunProcess:

@@ -38,6 +38,7 @@ from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, UNDECIDED, USAGE, exit_code, in_words
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.run_limits import RUN_S, RunTooLong
 from rumpus.usage_error import UsageError
 
 P = ParamSpec("P")
@@ -75,7 +76,8 @@ class Attempt:
         """What the run showed.
 
         Raises:
-            UsageError, EnvironmentRefusal, WorkerCrash, RuntimeError: see `raise_error`.
+            UsageError, EnvironmentRefusal, WorkerCrash, RunTooLong, RuntimeError: see
+                `raise_error`.
         """
         self.raise_error()
         assert self.outcome is not None, "an attempt without an error has an outcome"
@@ -88,10 +90,13 @@ class Attempt:
             UsageError: something asked for does not exist or cannot be done.
             EnvironmentRefusal: the host does not allow it.
             WorkerCrash: the run has ended its process.
+            RunTooLong: there was no more time for it.
             RuntimeError: a defect of rumpus.
         """
         if self.death:
             raise WorkerCrash(self.error)
+        if self.bound == "time":
+            raise RunTooLong(self.error)
         if self.exit_code == USAGE:
             raise UsageError(self.error)
         if self.exit_code == ENVIRONMENT:
@@ -317,20 +322,25 @@ def _is_loss(error: Exception) -> bool:
     return killed or isinstance(error, BrokenExecutor)
 
 
-def submit(executor: Executor, task: TrialTask, seconds: float = math.inf) -> Underway[Attempt]:
-    """Let an executor perform a task, which is ended if it takes longer than so many seconds."""
-    return Underway(executor, perform_apart, task, origin(seconds))
+def submit(executor: Executor, task: TrialTask, seconds: float = RUN_S) -> Underway[Attempt]:
+    """Let an executor perform a task.
+
+    A simulated run is ended if it takes longer than so many seconds; one on real servers takes as
+    long as its load.
+    """
+    given = seconds if task.repeatable else math.inf
+    return Underway(executor, perform_apart, task, origin(given))
 
 
 def attempts(
-    executor: Executor, tasks: Iterable[TrialTask], seconds: float = math.inf
+    executor: Executor, tasks: Iterable[TrialTask], seconds: float = RUN_S
 ) -> Iterator[Attempt]:
     """Perform tasks side by side; what became of each, in their order.
 
     Args:
         executor: performs them.
         tasks: what is to be performed.
-        seconds: after so long each of them is ended.
+        seconds: how long a simulated run may take (`submit`).
     """
     underway = [submit(executor, task, seconds) for task in tasks]
     try:

@@ -70,7 +70,12 @@ def bisect_command(arguments: argparse.Namespace) -> int:
             processes(min(arguments.jobs, seeds)) as executor,
             waiting(console, doing),
         ):
-            found = bisect(versions, _shown_by(cases, changed, executor), few=few, notify=notify)
+            found = bisect(
+                versions,
+                _shown_by(cases, changed, executor, arguments.budget),
+                few=few,
+                notify=notify,
+            )
     code = _exit_code(found)
     if arguments.json:
         document = _document(arguments, found) | ending(code)
@@ -134,13 +139,16 @@ def _listed(text: str) -> list[str]:
 
 
 def _shown_by(
-    cases: Sequence[Case], changed: Callable[[str], dict[str, Any]], executor: Executor
+    cases: Sequence[Case],
+    changed: Callable[[str], dict[str, Any]],
+    executor: Executor,
+    budget: float,
 ) -> Callable[[str], Iterator[Ran]]:
     """A function that performs cases with a version, until one shows its failure."""
 
     def show(version: str) -> Iterator[Ran]:
         tasks = [replay_task(case, **changed(version)) for case in cases]
-        for case, attempt in zip(cases, attempts(executor, tasks), strict=True):
+        for case, attempt in zip(cases, attempts(executor, tasks, budget), strict=True):
             ran = _ran(case, attempt)
             yield ran
             if ran.reproduced is True or ran.error:

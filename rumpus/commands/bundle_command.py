@@ -41,7 +41,7 @@ def bundle_command(arguments: argparse.Namespace) -> int:
     source = {} if arguments.without_source else own_source(case, Path.cwd())
     refuse_untrusted(arguments.store, case.task().settings, trust=arguments.trust)
     notices().print(Text("performing the case's run again, for its report"))
-    again = performed_again(case)
+    again = performed_again(case, seconds=arguments.budget)
     packed = bundle(case, again=again, source=source, private=list(private_words()))
     write_atomically(named_file(arguments.output, option=_OUTPUT), packed, option=_OUTPUT)
     if arguments.json:

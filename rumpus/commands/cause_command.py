@@ -47,7 +47,7 @@ def cause_command(arguments: argparse.Namespace) -> int:
     console = notices()
     with processes(arguments.jobs) as executor:
         with waiting(console, f"performing it as it is: {case.expects}"):
-            (attempt,) = attempts(executor, [case.task()])
+            (attempt,) = attempts(executor, [case.task()], arguments.budget)
             outcome = attempt.performed()
         if outcome.find(case.expects, promised=case.promised) is not None:
             futures = Futures(
@@ -55,6 +55,7 @@ def cause_command(arguments: argparse.Namespace) -> int:
                 executor,
                 jobs=arguments.jobs,
                 futures=arguments.futures,
+                budget=arguments.budget,
                 notify=lambda so_far: console.print(
                     f"{len(so_far.moments)} moments", soft_wrap=True
                 ),

@@ -9,6 +9,7 @@ from rich.text import Text
 from rumpus.check_model import refuse_signatures, refuse_without_model
 from rumpus.checker.verdict import Verdict
 from rumpus.consoles import notices, print_json
+from rumpus.harness.run_limits import RUN_S
 from rumpus.project_names import names_here
 from rumpus.recipes.promises import Promises
 from rumpus.results.formats.history_formats import detect_format
@@ -35,9 +36,11 @@ def check_command(arguments: argparse.Namespace) -> int:
         UnreadableRun: there is no run or history, or it is malformed.
         UsageError: the options do not fit, or only a model can judge a history in this format.
     """
-    for option in ("initial", "budget", "svg"):
+    for option in ("initial", "svg"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} requires --model")
+    if arguments.budget is not None and not arguments.perform:
+        raise UsageError("--budget requires --model, or --perform")
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:
@@ -79,7 +82,7 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
         from rumpus.campaigns.run_cases import judged_again  # noqa: PLC0415 - slow to import
 
         _, was = judged_again(run.path, trust=arguments.trust)
-        again = perform_again(run.path, was)
+        again = perform_again(run.path, was, arguments.budget or RUN_S)
 
     if arguments.believe:
         note_made(run.path)

@@ -51,7 +51,7 @@ def replay_command(arguments: argparse.Namespace) -> int:
                 raise UsageError(
                     f"--report: nothing went wrong in {arguments.path}; its own report is there"
                 )
-            return _of_sound_run(arguments, perform_again(arguments.path, was))
+            return _of_sound_run(arguments, perform_again(arguments.path, was, arguments.budget))
     # A test that is printed imports nothing, whatever the case names.
     read = load_case if arguments.as_test else partial(given_case, trust=arguments.trust)
     cases = dict(cases_at(arguments.path, read, trust=arguments.trust))
@@ -108,7 +108,7 @@ def _write_report(arguments: argparse.Namespace, case: Case) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    again = performed_again(case, str(arguments.path))
+    again = performed_again(case, str(arguments.path), seconds=arguments.budget)
     if again.report is None:
         notices().print(Text(f"no report: {again.why}"), soft_wrap=True)
         return

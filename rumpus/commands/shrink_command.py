@@ -43,7 +43,7 @@ def shrink_command(arguments: argparse.Namespace) -> int:
             bound = arguments.budget if given.task().repeatable else math.inf
             (attempt,) = attempts(executor, [given.task()], bound)
         if attempt.bound == "time":
-            words = f"{given.expects}: {attempt.error}; --budget gives it more"
+            words = f"{given.expects}: {attempt.error}"
             console.print(Text(words), soft_wrap=True)
             _answer(arguments, None, None, 1, UNDECIDED)
             return UNDECIDED

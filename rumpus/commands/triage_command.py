@@ -58,7 +58,9 @@ def triage_command(arguments: argparse.Namespace) -> int:
         try:
             for name, case in cases.items():
                 with waiting(console, f"{name}: looking for the change that mends it"):
-                    traced[name] = trace(list(changes), _performing(case, changes, executor))
+                    traced[name] = trace(
+                        list(changes), _performing(case, changes, executor, arguments.budget)
+                    )
                 console.print(_line(name, traced[name]), soft_wrap=True)
         except KeyboardInterrupt:
             if not traced:
@@ -97,7 +99,9 @@ def _changes(places: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-def _performing(case: Case, changes: Mapping[str, Path], executor: Executor) -> Perform:
+def _performing(
+    case: Case, changes: Mapping[str, Path], executor: Executor, budget: float
+) -> Perform:
     """A function that performs runs of a case."""
     base = case.settings.get("kazoo", "")
 
@@ -107,7 +111,7 @@ def _performing(case: Case, changes: Mapping[str, Path], executor: Executor) -> 
             again = msgspec.structs.replace(case, seed=case.seed + further)
             kazoo = "+".join([base, *(str(changes[each]) for each in selected)])
             tasks.append(replay_task(again, **({"kazoo": kazoo} if selected else {})))
-        return [_ran(case, each) for each in attempts(executor, tasks)]
+        return [_ran(case, each) for each in attempts(executor, tasks, budget)]
 
     return perform
 

@@ -13,18 +13,23 @@ class StepLimitExceeded(SimulationError):  # noqa: N818 - says what happened
     """More steps were taken than the world allows; the message has all tasks' stacks."""
 
 
-class Hung(BaseException):
-    """A task computes for ever without a blocking call; the traceback shows where.
+class WorldEnded(BaseException):
+    """The real program ends a world that is in the midst of something.
 
     Derives from ``BaseException``: a program's ``except Exception`` must not swallow it.
     """
 
 
-class OutOfMemory(BaseException):
-    """Hardly any memory is left for the world, which is in the midst of something.
+class Hung(WorldEnded):
+    """A task computes for ever without a blocking call; the traceback shows where."""
 
-    Derives from ``BaseException``: a program's ``except Exception`` must not swallow it.
-    """
+
+class OutOfMemory(WorldEnded):
+    """Hardly any memory is left."""
+
+
+class OutOfTime(WorldEnded):
+    """It has taken as much processor time as it may."""
 
 
 class ProcessKilled(BaseException):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from greenlet import greenlet
 
 from rumpus.simulation.kernel.clock import Clock
-from rumpus.simulation.kernel.errors import Hung, OutOfMemory, ProcessKilled, SimulationError
+from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError, WorldEnded
 from rumpus.simulation.kernel.trace import Trace
 
 FIRST_PID = 1000
@@ -128,8 +128,7 @@ class Task:
                 pass
             except (
                 KeyboardInterrupt,
-                Hung,
-                OutOfMemory,
+                WorldEnded,
             ):  # these are for the real program: ``Simulator.run`` raises them
                 raise
             except BaseException as error:

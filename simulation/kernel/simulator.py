@@ -180,8 +180,7 @@ class Simulator:
             StepLimitExceeded: too many steps.
             Exception: whatever a callback raises; the world must not be used any more.
             KeyboardInterrupt: Ctrl-C, in a callback or in a task; likewise.
-            Hung: a task computes for ever and a ``Watchdog`` is in use; likewise.
-            OutOfMemory: hardly any is left, and a ``Watchdog`` is in use; likewise.
+            WorldEnded: a ``Watchdog`` ends it; likewise.
         """
         if self.closed:
             raise SimulationError("this world has been closed")

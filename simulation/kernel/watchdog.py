@@ -1,6 +1,7 @@
-"""A watchdog for tasks that compute for ever, and for worlds that take all memory."""
+"""A watchdog for tasks that compute for ever, and for worlds that take all memory or time."""
 
 import ctypes
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from time import process_time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, ParamSpec, Self, TypeVar
 
-from rumpus.simulation.kernel.errors import Hung, OutOfMemory
+from rumpus.simulation.kernel.errors import Hung, OutOfMemory, OutOfTime
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.simulator import Simulator
@@ -38,6 +39,7 @@ class Watchdog:
         simulator: the world.
         patience: seconds of processor time without a step or event.
         scarce: whether hardly any memory is left, asked often; None: there is no limit.
+        longest: seconds of processor time after which the world is ended (``OutOfTime``).
     """
 
     def __init__(
@@ -45,10 +47,12 @@ class Watchdog:
         simulator: "Simulator",
         patience: float = 20.0,
         scarce: Callable[[], bool] | None = None,
+        longest: float = math.inf,
     ) -> None:
         self._simulator = simulator
         self._patience = patience
         self._scarce = scarce
+        self._end = process_time() + longest
         self._over = threading.Event()
         self._watched = threading.get_ident()
 
@@ -83,10 +87,13 @@ class Watchdog:
 
     def _watch(self) -> None:
         seen, since = -1, 0.0
-        while not self._over.wait(self._patience / 4 if self._scarce is None else LOOK_S):
-            if self._scarce is not None and self._scarce():
-                self._raise(OutOfMemory)
+        pause = min(self._patience / 4, AGAIN_S) if self._scarce is None else LOOK_S
+        while not self._over.wait(pause):
+            scarce = self._scarce is not None and self._scarce()
+            if scarce or process_time() >= self._end:
+                self._raise(OutOfMemory if scarce else OutOfTime)
                 self._over.wait(AGAIN_S)
+                continue
             done = self._simulator.steps + self._simulator.events
             spent = process_time()
             if done != seen:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from rumpus.campaigns.case import Case
 from rumpus.campaigns.replaying import replay_task
 from rumpus.campaigns.trial_task import outcome_of
+from rumpus.harness.run_limits import RUN_S, for_seconds
 from rumpus.nights.sources import source_files
 from rumpus.results.escapes import escaped
 from rumpus.results.reports.measure_text import version_line
@@ -46,23 +47,28 @@ class Again(NamedTuple):
     why: str = ""
 
 
-def performed_again(case: Case, file: str = CASE) -> Again:
+def performed_again(case: Case, file: str = CASE, seconds: float = RUN_S) -> Again:
     """The report of a case's run, performed anew in a temporary directory that is gone after.
 
     Args:
         case: the case.
         file: the name of its file, for the command that repeats it.
+        seconds: of processor time that it may take.
 
     Raises:
         UsageError: what the case names does not exist.
         EnvironmentRefusal: this host does not allow it.
         WorkerCrash: a client's process failed by itself.
         KeyboardInterrupt: Ctrl-C.
+        RunTooLong: it takes longer.
     """
     task = replay_task(case)
     if not task.repeatable:
         return Again(None, "its run is on real servers, where no run is the same again")
-    with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
+    with (
+        for_seconds(seconds),
+        judged_run(task.settings, lambda _: None, plan=task.plan) as judged,
+    ):
         record, timeline, verdict = judged.judgement
         seen = outcome_of(judged.judgement, task.settings)
         if seen.find(case.expects, promised=case.promised) is None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rumpus.simulation.kernel.errors import Hung, OutOfMemory, ProcessKilled
+from rumpus.simulation.kernel.errors import ProcessKilled, WorldEnded
 from rumpus.simulation.kernel.synchronization import TIMEOUT_MAX, Lock
 from rumpus.simulation.loader.runtime import Runtime
 
@@ -61,7 +61,7 @@ def build(runtime: Runtime) -> ModuleType:
 
     def excepthook(args: Any) -> None:
         """Instead of printing: an exception that ends a thread is a failure of the world."""
-        if issubclass(args.exc_type, (KeyboardInterrupt, Hung, OutOfMemory)):
+        if issubclass(args.exc_type, (KeyboardInterrupt, WorldEnded)):
             raise args.exc_value  # meant for the real program
         if not process.dead and not issubclass(args.exc_type, SystemExit | ProcessKilled):
             runtime.report(f"{process.name}/{getattr(args.thread, 'name', '?')}", args.exc_value)

@@ -7,6 +7,7 @@ import pytest
 
 from rumpus.command_line import main
 from rumpus.results.run_directory import RunDirectory
+from rumpus.simulation.kernel import watchdog
 from tests.torture.histories_changed import operations, recounted, without_operations
 
 
@@ -70,6 +71,14 @@ def test_check_says_that_a_run_may_be_performed_again_and_that_it_was(sound, cap
     printed = capsys.readouterr()
     assert "performed again: same digest" in printed.err
     assert "not performed again" not in printed.err
+
+
+def test_it_has_the_time_that_it_is_given(sound, monkeypatch, capsys):
+    monkeypatch.setattr(watchdog, "AGAIN_S", 0.05)
+    for words in (["check", str(sound), "--perform"], ["replay", str(sound)]):
+        assert main([*words, "--budget", "0.1"]) == 3
+        assert "there was no more time for it (--budget gives more)" in capsys.readouterr().err
+    assert main(["check", str(sound), "--budget", "1"]) == 2
 
 
 def test_a_sound_run_under_the_name_of_another_recipe_is_found_out(claimed, capsys):

@@ -115,7 +115,16 @@ def test_that_a_seed_does_not_decide_a_run_on_real_servers_is_said(
     assert said == (ensemble == "docker")
 
 
-@pytest.mark.parametrize("words", [["replay"], ["shrink", "-o", "x.case.json"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["replay"],
+        ["replay", "--report", "x.html"],
+        ["shrink", "-o", "x.case.json"],
+        ["cause"],
+        ["bisect", "--kazoo", "2.11.0", "--seeds", "1"],
+    ],
+)
 def test_a_case_that_asks_for_a_long_run_has_the_time_that_it_is_given(
     tmp_path, monkeypatch, capsys, words
 ):

@@ -3,7 +3,7 @@ import contextlib
 import pytest
 
 from rumpus.simulation.kernel import watchdog
-from rumpus.simulation.kernel.errors import Hung, OutOfMemory
+from rumpus.simulation.kernel.errors import Hung, OutOfMemory, OutOfTime
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.kernel.watchdog import Watchdog
 
@@ -62,4 +62,18 @@ def test_who_catches_that_is_told_again(monkeypatch):
     with Watchdog(simulator, scarce=lambda: caught < 2), contextlib.suppress(OutOfMemory):
         simulator.run(SECOND)
     assert caught == 2
+    simulator.close()
+
+
+def test_a_world_ends_with_its_time():
+    simulator = Simulator(1)
+    process = simulator.process("a")
+
+    def go_on():
+        while True:
+            process.simulator.current.park(SECOND)
+
+    process.spawn(go_on)
+    with Watchdog(simulator, longest=0.05), pytest.raises(OutOfTime):
+        simulator.run()
     simulator.close()
