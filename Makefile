@@ -62,7 +62,8 @@ test: $(VENV)/ready
 # recipes, and the mutants of both (the first run builds the images); and the
 # commands of docs/track-record/claims.md and docs/recipes/as-published.md. Every night (.ci/nightly).
 # By default these files perform a sample, or nothing (tests/sampling.py).
-SAMPLED = $(shell grep -rlE 'RUMPUS_FULL_CHECKS|tests\.sampling|crosscheck|hypothesis' --include='test_*.py' tests)
+SAMPLED = $(sort $(shell grep -rlE 'RUMPUS_FULL_CHECKS|tests\.sampling|crosscheck|hypothesis' \
+	--include='test_*.py' tests) $(shell sed -n 's/^ "\(tests[^:]*\)::.*/\1/p' tests/costs.json))
 
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} $(PYTEST) $(SAMPLED) --timeout 3600 $(TEST_FLAGS)

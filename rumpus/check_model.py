@@ -35,10 +35,12 @@ def check_model(arguments: argparse.Namespace) -> int:
         UnreadableRun: the file cannot be read, or the model does not know its operations.
         UsageError: there is no such model, or a model of the user's own fails.
     """
-    for option in ("workload", "recipe"):
-        if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} cannot be given with --model")
-    refuse_signatures(arguments)
+    for option in ("workload", "recipe", "perform", "believe", "sign", "require"):
+        if getattr(arguments, option):
+            raise UsageError(
+                f"--{option} cannot be given with --model, which judges the operations in the file "
+                "and nothing else"
+            )
     entry = chosen_model(arguments.model)
     initial = initial_value(arguments.initial)
     began = time.monotonic()

@@ -161,7 +161,14 @@ def decided(
         decision.unknown.append(
             f"no operation of {entry.name} was answered, so nothing could contradict it"
         )
-    if decision.valid is True and not could_be_wrong(entry, table, decide_whole, budget):
+
+    def decide_changed(table: OperationTable) -> Decision:
+        try:
+            return decide_whole(table)
+        except ModelFailed as error:  # it need not know the values that were put in
+            raise WrongOperations(str(error)) from error
+
+    if decision.valid is True and not could_be_wrong(entry, table, decide_changed, budget):
         decision.valid = "unknown"
         decision.unknown.append(
             f"whatever had been answered, {entry.name} would have found nothing wrong with these "

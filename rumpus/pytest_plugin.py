@@ -129,7 +129,13 @@ def _kazoo(versions: Mapping[str, str]) -> list[tuple[str, object]]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
-    """Collect cases."""
+    """Collect cases.
+
+    Raises:
+        UsageError: the name of one has characters that a terminal acts upon: pytest prints it.
+    """
+    if file_path.name.endswith(".case.json") and not file_path.name.isprintable():
+        raise pytest.UsageError(f"{str(file_path)!a}: rename it, its name cannot be printed")
     if file_path.name.endswith(".case.json"):
         return CaseFile.from_parent(parent, path=file_path)
     return None

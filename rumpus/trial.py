@@ -14,6 +14,7 @@ from rumpus.results.reports.measure_text import version_line
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.runs.judged_run import judged_run
+from rumpus.runs.made_here import note_made, note_written
 from rumpus.runs.option import checked, taking
 from rumpus.runs.run_options import TRIAL_OPTIONS, TrialOptions
 from rumpus.runs.run_settings import command_line
@@ -197,6 +198,8 @@ def run(given: Mapping[str, Any]) -> Result:
                 directory = _kept(directory, settings.runs, record)
                 results = results_document(directory.path, record, timeline, verdict)
                 directory.finish(record, timeline, verdict, results)
+                note_made(directory.path, asked.say)
+                note_written(directory.path, asked.say)
         done.append(_seed_result(record, verdict, directory.path if kept else None))
         verdicts.append(verdict)
         if verdict.outcome == "violation":

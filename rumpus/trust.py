@@ -15,6 +15,7 @@ A directory with a kazoo, a change of kazoo or of a recipe, and an image of serv
 well.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -79,13 +80,19 @@ def places_of(runs: Iterable["RunSettings"]) -> frozenset[str]:
     return frozenset(each.place for settings in runs for each in code_of(settings))
 
 
-def untrusted(source: Path, settings: "RunSettings", named: Collection[str] = ()) -> list[Code]:
+def untrusted(
+    source: Path,
+    settings: "RunSettings",
+    named: Collection[str] = (),
+    within: Path | None = None,
+) -> list[Code]:
     """What only a file names, and nobody has trusted; if nothing is left, it can be imported now.
 
     Args:
         source: the case, the run's directory, or the store.
         settings: what it asks for.
         named: places of code that this command was asked for by its user (`places_of`).
+        within: the directory in which it was found, and which may have come as a whole.
 
     Raises:
         UsageError: the file that keeps the trusted places is malformed.
@@ -96,7 +103,7 @@ def untrusted(source: Path, settings: "RunSettings", named: Collection[str] = ()
     strange = [
         each
         for each in found
-        if each.place not in known and not (names and _named_by(names, source, each.name))
+        if each.place not in known and not (names and _named_by(names, (source, within), each.name))
     ]
     if names and not strange:
         names.find_modules(references_of(settings))
@@ -139,6 +146,7 @@ def refuse_untrusted(
     *,
     trust: bool = False,
     named: Collection[str] = (),
+    within: Path | None = None,
 ) -> None:
     """Refuse to import what only a file names; where its modules are may be imported from now on.
 
@@ -147,12 +155,13 @@ def refuse_untrusted(
         settings: what it asks for.
         trust: whether the user trusts all of it, from now on.
         named: as in `untrusted`.
+        within: likewise.
 
     Raises:
         UsageError: it names code that nobody has trusted; the message says which, and where it is.
         StoreError: what is trusted from now on cannot be kept.
     """
-    strange = untrusted(source, settings, named)
+    strange = untrusted(source, settings, named, within)
     if not strange:
         return
     if trust:
@@ -194,15 +203,26 @@ def places_file() -> Path:
     return state_file("trusted.json")
 
 
-def _named_by(names: Names, source: Path, name: str) -> bool:
-    """Whether a project names this code, from outside of the file's own directory."""
+def _named_by(names: Names, sources: Sequence[Path | None], name: str) -> bool:
+    """Whether a project names this code, from outside of the files' own directories."""
     file = names.settings.file
     if file is None:
         return False
-    tree = source.resolve() if source.is_dir() else source.resolve().parent
-    if file.resolve().is_relative_to(tree):
+    # Whoever makes files makes links, too: neither may lead out of the directory, or into another.
+    trees = [
+        each if source.is_dir() else each.parent
+        for source in sources
+        if source is not None
+        for each in _places(source)
+    ]
+    if any(each.is_relative_to(tree) for each in _places(file) for tree in trees):
         return False
     return any(each.source == file.name and each.reference == name for each in names.named)
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    """Where a path is, by its own name and without any link."""
+    return Path(os.path.normpath(Path.cwd() / path)), path.resolve()
 
 
 def _not_of_ours(name: str) -> str | None:

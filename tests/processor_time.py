@@ -4,10 +4,14 @@ It is printed and never asserted: a busy machine must not fail a test. Whoever s
 budget takes time out of what costs most (tests/sampling.py), before there is more.
 """
 
+import json
+import os
 import resource
 from collections import Counter
 
 import pytest
+
+from tests.sampling import COSTS, TIERS, costs
 
 BUDGET = 14.0
 """Minutes of processor time that all of ``make test`` may take: 8 minutes of two cores."""
@@ -24,7 +28,7 @@ class ProcessorTime:
 
     def __init__(self):
         self._last = used()
-        self._by_file = Counter()
+        self._by_test = Counter()
 
     def pytest_runtestloop(self):
         self._last = used()  # what was collected belongs to no test
@@ -37,13 +41,24 @@ class ProcessorTime:
         return report
 
     def pytest_runtest_logreport(self, report):
-        self._by_file[report.nodeid.partition("::")[0]] += report.processor
+        self._by_test[report.nodeid.partition("[")[0]] += report.processor
 
     def pytest_terminal_summary(self, terminalreporter):
-        if not self._by_file:
+        if not self._by_test:
             return
-        most = [f"{file} {seconds:.0f} s" for file, seconds in self._by_file.most_common(12)]
+        if os.environ.get("RUMPUS_WRITE_COSTS"):
+            self._write_costs()
+        by_file = Counter()
+        for name, seconds in self._by_test.items():
+            by_file[name.partition("::")[0]] += seconds
+        most = [f"{file} {seconds:.0f} s" for file, seconds in by_file.most_common(12)]
         terminalreporter.write_line(
             f"processor time: {used() / 60:.1f} minutes, without servers in Docker"
             f" (budget of the whole suite: {BUDGET:.0f}); most of it: {', '.join(most)}"
         )
+
+    def _write_costs(self):
+        """Replace the costs of what has run; what has not keeps its own."""
+        found = {**costs(), **{name: round(each, 1) for name, each in self._by_test.items()}}
+        dear = {name: each for name, each in sorted(found.items()) if each >= TIERS[-1][0]}
+        COSTS.write_text(json.dumps(dear, indent=1) + "\n")

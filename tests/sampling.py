@@ -2,14 +2,18 @@
 
 ``@sampled("recipe", RECIPES, of=10)`` is ``parametrize``, but by default only every tenth is
 performed. Which ones depends on the commit: one commit has the same ones in every run, and the
-next one has others. ``@one_in(4)`` does so with a single test. Of what does not say how many,
-Hypothesis tries 30 examples instead of 100. ``make test-full`` performs all.
+next one has others. ``@one_in(4)`` does so with a single test, ``pytestmark = file_in(4,
+__name__)`` with a whole file, and ``costs.json`` with every test that takes more than a second of
+processor time, the more seldom the more it takes, unless files are named on the command line. Of
+what does not say how many, Hypothesis tries 30 examples instead of 100. ``make test-full`` performs
+all.
 
 A failure is repeated by its name alone: a test that is named whole on the command line is
 performed, whether it is in the sample or not. ``RUMPUS_SAMPLE``, a number, takes another sample
 than the commit's; the header of a run names it.
 """
 
+import json
 import os
 import subprocess
 from functools import cache
@@ -22,6 +26,13 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = 30
+
+COSTS = Path(__file__).with_name("costs.json")
+"""Seconds of processor time of each test that takes more than one: of all its parameters that one
+run performed. ``RUMPUS_WRITE_COSTS=1 make test`` brings it up to date."""
+
+TIERS = ((8, 4), (4, 3), (1, 2))
+"""What takes so many seconds is performed in one of so many commits."""
 
 
 def full():
@@ -76,6 +87,25 @@ def one_in(of):
     return decorate
 
 
+@cache
+def costs():
+    """Name of a test -> its seconds."""
+    return json.loads(COSTS.read_text())
+
+
+def file_in(of, name):
+    """A mark for a file whose tests share what costs much: one commit of so many performs it."""
+    return pytest.mark.sampled(place=crc32(name.encode()), of=of)
+
+
+def is_its_turn(item):
+    """Whether a test is performed by what it costs."""
+    name = item.nodeid.partition("[")[0]
+    seconds = costs().get(name, 0)
+    of = next((of for least, of in TIERS if seconds >= least), 1)
+    return crc32(name.encode()) % of == turn() % of
+
+
 def fewer_examples():
     """Have Hypothesis try fewer examples than its hundred of whatever does not say how many."""
     if not full():
@@ -97,10 +127,12 @@ def take_sample(config, items):
     if full():
         return
     named = tuple(arg for arg in config.args if "::" in arg)
+    whole = not any(".py" in arg for arg in config.args)
     kept, others = [], []
     for item in items:
         is_named = any(arg.endswith(item.nodeid) for arg in named)
-        (kept if is_named or is_in_sample(item) else others).append(item)
+        chosen = is_in_sample(item) and not (whole and not is_its_turn(item))
+        (kept if is_named or chosen else others).append(item)
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = kept

@@ -1,13 +1,14 @@
+import json
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.sampling import one_in, sampled, sampled_values, take_sample
+from tests.sampling import COSTS, costs, one_in, sampled, sampled_values, take_sample
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = {"tests/sampling.py", "tests/checker/crosscheck.py"}
+OURS = {"tests/sampling.py", "tests/processor_time.py", "tests/checker/crosscheck.py"}
 """Who else than a test module asks whether all is to be performed."""
 
 
@@ -109,5 +110,25 @@ def test_make_test_full_runs_every_file_that_has_less_by_default():
         if any(word in path.read_text() for word in ("FULL_CHECKS", "tests.sampling", "@given"))
     }
     modules = {path for path in asking if Path(path).name.startswith("test_")}
+    modules |= {name.partition("::")[0] for name in costs()}
     assert asking - modules == OURS | {"tests/conftest.py"}
     assert modules <= set(done.stdout.split())
+
+
+def test_what_costs_much_is_performed_in_one_of_some_commits(performed, monkeypatch):
+    monkeypatch.setattr("tests.sampling.costs", lambda: {"tests/test_any.py::test": 5})
+    found = items([pytest.param("a"), pytest.param("b")])
+    turns = [performed(found, turn=turn) for turn in range(3)]
+    assert sorted(turns) == [[], [], ["a", "b"]]
+    for turn in range(3):
+        assert performed(found, turn=turn, named=["tests/test_any.py"]) == ["a", "b"]
+
+
+def test_costs_are_those_of_tests_that_are_there():
+    gone = [
+        name
+        for name in json.loads(COSTS.read_text())
+        if f"def {name.rpartition('::')[2]}(" not in (ROOT / name.partition("::")[0]).read_text()
+        and "TestCase" not in (ROOT / name.partition("::")[0]).read_text()
+    ]
+    assert gone == []

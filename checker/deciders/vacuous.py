@@ -20,7 +20,6 @@ from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.ended_sessions import SessionRecords
 from rumpus.checker.deciders.operation_table import FAIL, OK, OperationTable
 from rumpus.checker.deciders.values import Values, WrongOperations
-from rumpus.checker.linearizability.own_model import ModelFailed
 from rumpus.checker.valid import Valid
 
 _SIZES: Final = (64, 512, 4_096)
@@ -44,7 +43,7 @@ def could_be_wrong(
     Args:
         entry: the model.
         table: a history that follows it.
-        decide: decides a history by the model.
+        decide: decides a history by the model; ``WrongOperations`` if it is none of the model's.
         budget: if it is used up, the answer is yes.
     """
     for size in (*(each for each in _SIZES if each < len(table)), len(table)):
@@ -62,7 +61,7 @@ def _valid(decide: Callable[[OperationTable], Decision], table: OperationTable) 
     """None if it is no history of the model's."""
     try:
         return decide(table).valid
-    except (WrongOperations, ModelFailed):
+    except WrongOperations:
         return None
 
 

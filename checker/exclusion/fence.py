@@ -72,7 +72,7 @@ def _told(history: History, work: str) -> Iterator[Write]:
         if operation.invoke.f != work or done is None or not isinstance(done.value, dict):
             continue
         client = history.caller(operation)
-        for token, version in done.value.get("writes", ()):
+        for token, version in done.value.get("writes") or ():
             yield Write(token, version, f"c{client}", tuple(operation.indices), client, done.time)
 
 

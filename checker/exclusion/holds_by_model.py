@@ -21,6 +21,7 @@ become unknown, for it does not depend on this check.
 
 import re
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def _rows(
     lives = lives_by_grants(holds)
     for place, hold in enumerate(holds):
         called = hold.release_called
-        until = int(min(hold.believed_until, lives.told_until(hold.session, 0)))
+        until = int(min(hold.believed_until, lives.told_until(hold.session, -inf)))
         sure = hold.released and called is not None and called <= until
         mode = {"argument": "read" if hold.shared else "write"} if modes else {}
         number = {"token": hold.token} if tokens and hold.token is not None else {}

@@ -54,11 +54,22 @@ class Contradictions:
         yield from (*self.history, *self.logs, *self.clock, *self.wire, *self.short)
 
 
+def contradictions_alone(history: History) -> list[str]:
+    """Where a history that a run wrote contradicts itself."""
+    return [
+        *_missing_records(history),
+        *unexplained_processes(history),
+        *miscounted_operations(history),
+        *_unclaimed_actions(history),
+    ]
+
+
 def contradictions(
     history: History,
     *,
     plan: Sequence[Mapping[str, Any]] | None = None,
     truth: ServerTruth | None = None,
+    read: bool = True,
     clock: WallClock | None = None,
     lossy: bool = False,
     sessions: bool = True,
@@ -74,6 +85,7 @@ def contradictions(
         history: all of its records.
         plan: the entries of its fault plan; None if it is not known.
         truth: what the servers' logs say, if they are at hand.
+        read: whether they were looked for.
         clock: converts the logs' times to the history's clock.
         lossy: whether servers may have lost what they acknowledged (a disk that ignores fsync, a
             server with a deliberate bug): then logs may lack what clients saw.
@@ -88,11 +100,8 @@ def contradictions(
     """
     found = Contradictions(
         history=[
-            *_missing_records(history),
+            *contradictions_alone(history),
             *_foreign_clients(history, sessions=sessions),
-            *unexplained_processes(history),
-            *miscounted_operations(history),
-            *_unclaimed_actions(history),
             *_lost_watch_events(history),
             *(_unplanned_faults(history, plan) if plan is not None else ()),
         ]
@@ -102,7 +111,8 @@ def contradictions(
         found.wire += missing_on_the_wire(passed, kazoo=kazoo)
         if not found.wire:
             found.history += contrary_on_the_wire(passed, session_timeout, plain=plain)
-    found.short += ended_early(history, truth)
+    if read:
+        found.short += ended_early(history, truth)
     if truth is None or lossy:
         return found
     found.logs += unknown_to_logs(history, truth)

@@ -84,7 +84,7 @@ class ServerView:
             return False
         return not any(start <= at < end for start, end in self.doubts.get(session, ()))
 
-    def told_until(self, session: str | None, at: int) -> float:
+    def told_until(self, session: str | None, at: float) -> float:
         """When after that time the next doubt about a session begins; infinite if none does."""
         spans = self.doubts.get(session, ()) if session is not None else ()
         return min((start for start, _ in spans if start > at), default=inf)

@@ -11,7 +11,7 @@ comes from the server, whether or not a fault lets it through to the client.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -112,6 +112,9 @@ class Handshake(msgspec.Struct, tag="handshake", omit_defaults=True, gc=False):
     proved: bool | None = None
 
 
+EventKind = Literal["created", "deleted", "changed", "child"]
+
+
 class Event(msgspec.Struct, tag="event", omit_defaults=True, gc=False):
     """A watch event that a server sent.
 
@@ -122,7 +125,7 @@ class Event(msgspec.Struct, tag="event", omit_defaults=True, gc=False):
     client: Long
     connection: Long
     sent: Long
-    what: str
+    what: EventKind
     path: str
 
 

@@ -189,7 +189,8 @@ def replayed(request: Request, tree: ModelTree) -> Replayed | None:
     """What ``DataTree.setWatches`` does, with the tree as it is then; None if it was refused."""
     if request.error:
         return None
-    data, exists, child, *lasting = request.watches
+    # The older of the two requests knows three kinds of watches; what is left out is none.
+    data, exists, child, *lasting = [*request.watches, *[[]] * 3][: max(3, len(request.watches))]
     events: list[Happened] = []
     left: list[tuple[str, str, int | None]] = []
     for path, table, news in (

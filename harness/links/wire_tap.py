@@ -6,11 +6,12 @@ thinks of it.
 
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import msgspec
 
-from rumpus.checker.wire.records import Event, Handshake, Request
+from rumpus.checker.wire.records import Event, EventKind, Handshake, Request
 from rumpus.harness.links.links import WirePassed
 from rumpus.harness.links.wire_fields import (
     ASKS,
@@ -27,7 +28,7 @@ _REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
 _CONNECT = struct.Struct(">iiqiq")  # length, version, last zxid seen, timeout, session's id
 _CONNECTED = struct.Struct(">iiiq")  # length, version, timeout, session's id
 _EVENT_XID = -1
-_EVENTS = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
+_EVENTS: Final[Mapping[int, EventKind]] = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
 
 
 class WireLog:

@@ -18,7 +18,7 @@ from rumpus.campaigns.case import IN_DIRECTORY, Case, load_case, save_case
 from rumpus.campaigns.mutant_hunt import Mutant
 from rumpus.campaigns.replaying import ENDING, judge_replay
 from rumpus.campaigns.shrinking import Shrinking
-from rumpus.campaigns.tasks import Attempt, attempts
+from rumpus.campaigns.tasks import GRACE_S, Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.exit_codes import USAGE, VALID
 from rumpus.nemesis.registry import FAULTS, SOUND
@@ -98,13 +98,13 @@ def make_case(
         UsageError: the file is there and is no case, or names code that is not trusted.
         StoreError: the file cannot be written.
     """
-    search = _Search(mutant, executor, clock)
-    if path.exists():
-        old = load_case(path)
-        named = places_of([settings_of_words(mutant.words(first_seed, "default"))])
-        refuse_untrusted(path, old.task().settings, named=named)
-        (attempt,) = attempts(executor, [old.task()])
-        search.note(attempt)
+    usual = settings_of_words(mutant.words(first_seed, "default"))
+    search = _Search(mutant, executor, clock, budget + GRACE_S)
+    old = load_case(path) if path.exists() else None
+    # A file of this name may have the case of another mutant.
+    if old is not None and _subject(old.task().settings) == _subject(usual):
+        refuse_untrusted(path, old.task().settings, named=places_of([usual]))
+        attempt = search.attempt(old.task())
         if (
             attempt.outcome is not None
             and old.expects.kind in mutant.expected
@@ -113,7 +113,7 @@ def make_case(
             return search.told("kept", old, path)
         for seed in range(OTHER_SEEDS):
             search.perform(old.task(seed=seed))
-    for task in tries(settings_of_words(mutant.words(first_seed, "default")), first_seed):
+    for task in tries(usual, first_seed):
         search.perform(task)
         if search.found is not None or search.failed or search.seconds >= budget:
             break
@@ -149,6 +149,11 @@ def tries(settings: RunSettings, first_seed: int) -> Iterator[TrialTask]:
         yield TrialTask(settings=replace(whole, swarm="normal", time_limit=SWARM_LOAD_S))
 
 
+def _subject(settings: RunSettings) -> tuple[str, str | None, str | None]:
+    """What a run is of."""
+    return settings.workload, settings.recipe, settings.server_mutant
+
+
 class _Search:
     """The search for a run that shows a mutant's mistake.
 
@@ -157,15 +162,24 @@ class _Search:
         performed: how many of them came to their end.
         failed: whether one failed for another reason than that its settings do not fit the family.
         found: the first run that shows the mistake, and the anomaly.
+
+    Args:
+        mutant: the mutant.
+        executor: performs runs.
+        clock: seconds, monotonic.
+        longest: how many seconds a run may take.
     """
 
-    def __init__(self, mutant: Mutant, executor: Executor, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, mutant: Mutant, executor: Executor, clock: Callable[[], float], longest: float
+    ) -> None:
         self.runs = 0
         self.performed = 0
         self.failed = False
         self.found: tuple[TrialOutcome, Seen] | None = None
         self._mutant, self._executor = mutant, executor
         self._clock, self._began = clock, clock()
+        self._longest = longest
         self._words = ""
         self._exit_code = VALID
 
@@ -177,18 +191,19 @@ class _Search:
     def perform(self, task: TrialTask) -> None:
         """Perform a run, unless one was found before."""
         if self.found is None:
-            (attempt,) = attempts(self._executor, [task])
-            self.note(attempt)
+            attempt = self.attempt(task)
             if attempt.outcome is not None:
                 self.found = self._shown(attempt.outcome)
 
-    def note(self, attempt: Attempt) -> None:
-        """Count a run."""
+    def attempt(self, task: TrialTask) -> Attempt:
+        """Perform a run, and count it."""
+        (attempt,) = attempts(self._executor, [task], self._longest)
         self.runs += 1
         self.performed += attempt.outcome is not None
         self.failed = self.failed or attempt.exit_code not in (VALID, USAGE)
         self._words = attempt.error or self._words
         self._exit_code = max(self._exit_code, attempt.exit_code)
+        return attempt
 
     def told(
         self,

@@ -48,7 +48,7 @@ class PerformedAgain:
     @property
     def same(self) -> bool:
         """Whether it was that run, and what decides a verdict in its files is that run's."""
-        decided = self.was.outcome != "unknown"
+        decided = self.was.outcome != "unknown" or self.now.outcome == "violation"
         return (
             self.same_digest
             and self.differing is None

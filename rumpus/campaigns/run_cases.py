@@ -8,18 +8,19 @@ from rumpus.campaigns.replaying import ENDING, case_name
 from rumpus.campaigns.trial_task import TrialOutcome, outcome_of
 from rumpus.checker.untrusted_file import files_below
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
+from rumpus.runs.judging import Judgement, collector_at_rest, judge_stored
 from rumpus.runs.recorded_settings import own_code, settings_of
 from rumpus.trust import refuse_untrusted
 from rumpus.usage_error import UsageError
 
 
-def given_case(path: Path, *, trust: bool = False) -> Case:
+def given_case(path: Path, *, trust: bool = False, within: Path | None = None) -> Case:
     """The case in a file, or that of a run's directory, whose code may be imported.
 
     Args:
         path: the file or the directory.
         trust: whether the user trusts the code that it names.
+        within: the directory that was named, if it was found there.
 
     Raises:
         UsageError: it cannot be read, is malformed, or names code that is not trusted.
@@ -28,7 +29,7 @@ def given_case(path: Path, *, trust: bool = False) -> Case:
     if not path.is_file():
         return case_of_run(path, trust=trust)
     case = load_case(path)
-    refuse_untrusted(path, case.task().settings, trust=trust)
+    refuse_untrusted(path, case.task().settings, trust=trust, within=within)
     return case
 
 
@@ -44,6 +45,11 @@ def case_of_run(path: Path, *, trust: bool = False) -> Case:
             names code that is not trusted.
         UnreadableRun: something is missing or malformed.
     """
+    if changed := RunDirectory(path).changes():
+        raise UsageError(
+            f"{path}: what it shows cannot be told, since after it was sealed {changed[0]}; "
+            "restore what the run wrote"
+        )
     _, outcome = judged_again(path, trust=trust)
     if not outcome.seen:
         raise UsageError(f"{path}: the run has no anomaly that could be seen again")
@@ -70,7 +76,7 @@ def judged_again(path: Path, *, trust: bool = False) -> tuple[Judgement, TrialOu
     refuse_untrusted(path, settings, trust=trust)
     workload, promises = own_code(record, settings)
     with collector_at_rest():
-        judgement = judge_run(directory, workload, promises)
+        judgement = judge_stored(directory, workload, promises)
         return judgement, outcome_of(judgement, settings)
 
 

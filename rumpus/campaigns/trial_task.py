@@ -24,6 +24,7 @@ from rumpus.results.story import story_of
 from rumpus.results.traits import Traits, traits_of_all
 from rumpus.runs.judged_run import JudgedRun, judged_run
 from rumpus.runs.judging import Judgement
+from rumpus.runs.made_here import note_made
 from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 
@@ -169,7 +170,8 @@ def _keep(judged: JudgedRun, keep: Path) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True)
         if len(list(place.glob(f"{recipe}-*"))) < KEPT:
-            shutil.copytree(judged.directory.path, place / f"{recipe}-{record.seed}")
+            there = shutil.copytree(judged.directory.path, place / f"{recipe}-{record.seed}")
+            note_made(there)
     except OSError as error:
         raise StoreError.from_os_error(place, "keep a run's files", error) from error
 

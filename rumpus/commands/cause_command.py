@@ -21,6 +21,7 @@ from rumpus.results.likelihood_file import write_likelihood
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.made_here import note_written
 from rumpus.runs.recorded_settings import own_code, settings_of
 from rumpus.usage_error import UsageError
 
@@ -95,6 +96,7 @@ def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
         record, timeline, verdict = judge_run(directory, *own)
         results = results_document(directory.path, record, timeline, verdict)
         directory.finish(record, timeline, verdict, results)
+        note_written(directory.path)
 
 
 def _answer(arguments: argparse.Namespace, case: Case, likelihood: Likelihood) -> None:

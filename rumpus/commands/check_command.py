@@ -21,7 +21,7 @@ from rumpus.results.signed_seal import public_key, require, signing_key
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.judging import collector_at_rest, weigh_doubt
 from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
-from rumpus.runs.made_here import MADE_HERE, STRANGE, is_made_here, note_made
+from rumpus.runs.made_here import ALONE, MADE_HERE, STRANGE, is_made_here, note_made
 from rumpus.runs.run_report import print_signing, report
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.workload import Workload
@@ -56,6 +56,8 @@ def check_command(arguments: argparse.Namespace) -> int:
         names = names_here()
         own = None if arguments.workload is None else names.workload(arguments.workload)
         record, timeline, verdict = judge_history(run, own, arguments.recipe)
+        if verdict.outcome == "valid" and not arguments.believe:
+            weigh_doubt(verdict, ALONE)
         results = results_document(run.history, record, timeline, verdict)
     of_whom = "any of its recipes" if record.recipe == ANY else f"its recipe {record.recipe}"
     console.print(

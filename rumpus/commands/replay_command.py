@@ -53,7 +53,11 @@ def replay_command(arguments: argparse.Namespace) -> int:
                 )
             return _of_sound_run(arguments, perform_again(arguments.path, was, arguments.budget))
     # A test that is printed imports nothing, whatever the case names.
-    read = load_case if arguments.as_test else partial(given_case, trust=arguments.trust)
+    read = (
+        load_case
+        if arguments.as_test
+        else partial(given_case, trust=arguments.trust, within=arguments.path)
+    )
     cases = dict(cases_at(arguments.path, read, trust=arguments.trust))
     if arguments.report is not None and (_given_changes(arguments) or len(cases) != 1):
         raise UsageError("--report is for a single case as it is: name one, and change nothing")

@@ -42,6 +42,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     interruption = Interruption()
     with interruption.listening(display.step):
         directory = run.perform(interrupted=interruption.requested, following=display.following)
+        note_made(directory.path, display.step)
         display.step("checking")
         code = report(
             directory,
@@ -52,7 +53,8 @@ def run_command(arguments: argparse.Namespace) -> int:
             interrupted=interruption.requested,
             key=key,
         )
-        note_made(directory.path, display.step)
+        if interruption.requested():  # then it was sealed again
+            note_made(directory.path, display.step)
     if key is not None:
         print_signing(directory, console)
     return code

@@ -41,9 +41,9 @@ def triage_command(arguments: argparse.Namespace) -> int:
     """
     rulings = Rulings() if arguments.rulings is None else load_rulings(arguments.rulings)
     changes = _changes(arguments.mends)
-    read = partial(given_case, trust=arguments.trust)
     cases: dict[str, Case] = {}
     for path in arguments.paths:
+        read = partial(given_case, trust=arguments.trust, within=path)
         for name, case in cases_at(path, read, trust=arguments.trust):
             if name in cases:
                 raise UsageError(

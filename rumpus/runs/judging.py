@@ -5,7 +5,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.every_run.errors import unimplemented
@@ -18,6 +18,7 @@ from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.laying_out import MOST_TOLD, lay_out, lossy_faults, workload_of
+from rumpus.runs.made_here import is_made_here
 from rumpus.runs.run_files import RunFiles, read_run
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.judgement import OF_SERVERS, judge_timeline
@@ -66,6 +67,41 @@ def judge_run(
         UnreadableRun: something is missing or malformed, or the run is one of another workload.
     """
     return judge_files(read_run(run), workload, promises)
+
+
+_SENSELESS: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What Python raises if a value is not what a check takes it for."""
+
+
+def judge_stored(
+    run: RunDirectory, workload: Workload | None = None, promises: Promises | None = None
+) -> Judgement:
+    """Judge a run that may be a stranger's; see ``judge_run``.
+
+    What a check of ours cannot make sense of is a defect in files that were made here; in all
+    others it is something that no run writes.
+
+    Raises:
+        UnreadableRun: likewise, or a check cannot make sense of what was not made here.
+    """
+    try:
+        return judge_run(run, workload, promises)
+    except _SENSELESS as error:
+        if is_made_here(run.path) and not run.changes():
+            raise
+        raise UnreadableRun(
+            run.path,
+            "no run writes such files, and a check cannot make sense of them "
+            f"({type(error).__name__}: {error}; -v shows where)",
+            "restore what the run wrote",
+        ) from error
 
 
 def judge_files(

@@ -12,7 +12,7 @@ import msgspec
 
 from rumpus.checker.history import History, session_hex
 from rumpus.checker.timeline.clock import WallClock
-from rumpus.checker.timeline.coherence import Contradictions, contradictions
+from rumpus.checker.timeline.coherence import Contradictions, contradictions, contradictions_alone
 from rumpus.checker.timeline.timeline import Asked, Effect, LineOfContenders, Timeline
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.wire.records import WireRecords
@@ -89,7 +89,11 @@ def lay_out(
         )
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
-    found = Contradictions() if run.bare else _contradictions(files, workload, said, clock)
+    if run.bare:
+        # Only what a run wrote numbers its records, and counts them at the end.
+        found = Contradictions(history=[] if said is None else contradictions_alone(history))
+    else:
+        found = _contradictions(files, workload, said, clock)
     if not run.bare:
         found.history += denied_by_command(record, next(iter(workload.catalogue), None))
     line = record.line
@@ -270,6 +274,7 @@ def _contradictions(
         history,
         plan=record.planned(),
         truth=files.truth,
+        read=not files.changed,
         clock=clock,
         lossy=bool(lossy_faults(record)) or record.options.get("server_mutant") is not None,
         sessions=record.system == ZOOKEEPER,

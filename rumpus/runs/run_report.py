@@ -15,7 +15,8 @@ from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.signed_seal import SigningKey, sign, signing_of
 from rumpus.results.store_error import StoreError
-from rumpus.runs.judging import collector_at_rest, judge_run, weigh_interruption
+from rumpus.runs.judging import collector_at_rest, judge_stored, weigh_interruption
+from rumpus.runs.made_here import note_written
 from rumpus.workloads.framework.workload import Workload
 
 
@@ -77,7 +78,7 @@ def _report(
     interrupted: Callable[[], bool],
     weigh: Callable[[Verdict], None],
 ) -> int:
-    record, timeline, verdict = judge_run(directory, *own)
+    record, timeline, verdict = judge_stored(directory, *own)
     weigh(verdict)
     if interrupted() and not record.interrupted:
         record.interrupted = True
@@ -90,6 +91,8 @@ def _report(
         directory.finish(record, timeline, verdict, results, only_sealed=only_sealed)
     except StoreError as error:
         unstored = error
+    else:
+        note_written(directory.path, lambda line: console.print(Text(line), soft_wrap=True))
     print_verdict(console, record, timeline.history, verdict, results, shown(directory.report))
     if unstored is not None:
         _refuse(unstored, console, violation=verdict.outcome == "violation")

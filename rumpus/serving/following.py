@@ -10,6 +10,7 @@ import msgspec
 
 from rumpus.checker.untrusted_file import UnfitFile, open_regular, read_regular
 from rumpus.results.seal import SEAL
+from rumpus.runs.made_here import is_written_here
 
 T = TypeVar("T")
 
@@ -161,6 +162,9 @@ def what_of(directory: Path) -> str:
 def state_of(directory: Path) -> tuple[str, str, tuple[str, ...]]:
     """The state of a run in words, its tone, and the reasons of an outcome."""
     results = _document(directory / "results.json", _Results)
+    if results is not None and not is_written_here(directory, "results.json"):
+        told = f"{results.outcome}, as it says"
+        return told, "open", ("`rumpus check` did not write this here: it judges the run again",)
     if results is not None:
         tone = {"valid": "valid", "violation": "violation"}.get(results.outcome, "open")
         return results.outcome, tone, tuple(results.reasons[:20])

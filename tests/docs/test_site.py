@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.browser import browser
-from tests.sampling import one_in, sampled
+from tests.sampling import file_in, sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = re.compile(
@@ -33,6 +33,9 @@ NARROW = (
 )
 
 
+pytestmark = file_in(4, __name__)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The built site. Links and anchors that lead nowhere, and terms without an entry, fail."""
@@ -54,7 +57,6 @@ def reader(tmp_path_factory):
         yield opened
 
 
-@one_in(2)
 def test_nothing_is_loaded_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 60
@@ -66,7 +68,6 @@ def test_nothing_is_loaded_from_elsewhere(site):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", sheet.read_text()), sheet
 
 
-@one_in(2)
 def test_the_first_use_of_a_term_leads_to_the_glossary(site):
     page = (site / "explanation" / "verdicts.html").read_text(encoding="utf-8")
     link = r'<a class="reference internal" href="\.\./reference/glossary\.html#term-%s">.*?</a>'

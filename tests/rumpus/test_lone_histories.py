@@ -148,8 +148,12 @@ def whole_counter():
 
 def test_a_whole_history_is_valid_and_too_little_of_one_is_not(rumpus, alone):
     story, test = whole_counter(), first_record("counter", 1)
-    assert judged(rumpus, alone(story, test))["outcome"] == "valid"
-    assert judged(rumpus, alone(story), "--workload", "counter")["outcome"] == "valid"
+    assert judged(rumpus, alone(story, test), "--believe")["outcome"] == "valid"
+    words = ("--workload", "counter", "--believe")
+    assert judged(rumpus, alone(story), *words)["outcome"] == "valid"
+    unknown = judged(rumpus, alone(story, test))
+    assert unknown["outcome"] == "unknown"
+    assert "--believe takes it at its word" in unknown["reasons"][0]
     faulted = msgspec.structs.replace(test, nemesis=["kill"])
     reasons = judged(rumpus, alone(story, faulted))["reasons"]
     assert any("kill" in reason for reason in reasons)

@@ -231,3 +231,36 @@ def test_what_a_library_imports_if_it_is_there_is_not_taken_from_a_strangers_tre
         assert not ran(tmp_path)
     rumpus(f"{LOCK} --recipe evil_lock:Lock")
     assert ran(tmp_path), "what the command line names is imported"
+
+
+@pytest.mark.parametrize("linked", ["settings", "case", "nothing"])
+def test_a_link_makes_no_project_of_a_strangers_tree(here, linked, capsys):
+    """Neither the settings nor the case are where a link says, nor where it leads."""
+    sent = case(here, "sent")
+    (here / "sent" / "source").mkdir()
+    shutil.copy("evil_lock.py", here / "sent" / "source")
+    settings = here / "sent" / "source" / "pyproject.toml"
+    if linked == "settings":
+        (here / "common.toml").write_text(NAMED)
+        settings.symlink_to(here / "common.toml")
+    else:
+        settings.write_text(NAMED)
+    if linked == "case":
+        (here / "elsewhere").mkdir()
+        sent.rename(here / "elsewhere" / "given.json")
+        sent = here / "sent" / "given.json"
+        sent.symlink_to(here / "elsewhere" / "given.json")
+    os.chdir(settings.parent)
+    assert main(["replay", str(sent)]) == 2
+    assert "names code that is not imported" in capsys.readouterr().err
+    assert not ran(settings.parent)
+
+
+def test_a_directory_that_is_named_may_have_come_as_a_whole(here, capsys):
+    case(here)
+    (here / "pyproject.toml").write_text(NAMED)
+    assert main(["replay", "."]) == 2
+    assert "names code that is not imported" in capsys.readouterr().err
+    assert not ran(here)
+    assert main(["replay", "cases"]) in (0, 1, 3)
+    assert ran(here)

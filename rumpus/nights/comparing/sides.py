@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from rich.text import Text
 
 from rumpus.campaigns.case import SETTINGS
 from rumpus.campaigns.run_cases import judged_again
 from rumpus.checker.untrusted_file import files_below
+from rumpus.consoles import notices
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import NOT_PERFORMED, Tally, without_software
 from rumpus.nights.records import FailureRow, RunRow, Subject
+from rumpus.results.escapes import escaped
+from rumpus.runs.made_here import is_made_here
 from rumpus.runs.recorded_settings import settings_of
 from rumpus.usage_error import UsageError
 
@@ -142,7 +146,8 @@ def _side_of_runs(word: str, directories: Iterable[Path], *, trust: bool) -> Sid
 def run_row(path: Path, *, trust: bool = False) -> tuple[RunRow, list[FailureRow]]:
     """A run that is judged from its directory, as a night would note it, and its failures.
 
-    A run does not tell which faults a failure needs, so its failures say none.
+    A run does not tell which faults a failure needs, so its failures say none. One that was not
+    made here is never valid by its files alone.
 
     Raises:
         UsageError: its command line is not one of ``rumpus run``.
@@ -174,11 +179,15 @@ def run_row(path: Path, *, trust: bool = False) -> tuple[RunRow, list[FailureRow
         for each in outcome.seen
         if each.promised
     ]
+    strange = outcome.outcome == "valid" and not is_made_here(path)
+    if strange:
+        words = f"{path}: not made here, so only what it broke counts (rumpus check --believe)"
+        notices().print(Text(escaped(words)), soft_wrap=True)
     row = RunRow(
         role="run",
         subject=subject.key,
         seed=outcome.seed,
-        outcome=outcome.outcome,
+        outcome="unknown" if strange else outcome.outcome,
         versions=outcome.versions,
         figures=outcome.figures,
         failures=tuple(each.id for each in failures),

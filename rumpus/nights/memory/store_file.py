@@ -131,6 +131,8 @@ class StoreFile:
             StoreError: another process writes, or the host does not allow it.
             UnreadableRun: it is no store, or is damaged.
         """
+        # SQLite follows a link, and then finds its own files beside what that leads to.
+        path = Path(os.path.realpath(path))
         _refuse_pipes(path)
         _refuse_foreign_journal(path)
         if write:

@@ -337,12 +337,16 @@ def test_a_journal_that_names_another_file_is_refused_and_that_file_stays(tmp_pa
     head = (mark + struct.pack(">IIIII", 0, 1, path.stat().st_size // 4096, 512, 4096)).ljust(512)
     tail = struct.pack(">I", 1) + name + struct.pack(">II", len(name), sum(name)) + mark
     path.with_name("nights.sqlite-journal").write_bytes(head + tail)
+    link = tmp_path / "elsewhere" / "nights.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(path)  # SQLite has its journal beside what the link leads to
     for write in (True, False):
-        with (
-            pytest.raises(UnreadableRun, match="its journal is of several databases"),
-            Store.opened(path, write=write),
-        ):
-            pass
+        for each in (path, link):
+            with (
+                pytest.raises(UnreadableRun, match="its journal is of several databases"),
+                Store.opened(each, write=write),
+            ):
+                pass
     assert victim.exists()
 
 

@@ -104,3 +104,15 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path, monkeypatch):
 def test_a_run_without_a_seal_was_made_nowhere(tmp_path):
     note_made(tmp_path)
     assert not is_made_here(tmp_path)
+
+
+def test_a_comparison_counts_no_green_of_a_run_from_elsewhere(performed, monkeypatch, capsys):
+    run, state = performed
+    words = ["compare", str(run), str(run), "--json"]
+    main(words)
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["runs"] == [0, 0]
+    assert "not made here, so only what it broke counts" in captured.err
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == [1, 1]

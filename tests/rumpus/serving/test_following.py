@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from rumpus.runs.made_here import is_written_here, note_written
 from rumpus.serving.following import SILENT_S, Follower
 
 
@@ -57,9 +58,26 @@ def test_a_run_is_judged_and_has_an_outcome(run):
     (run / "seal.json").write_text("{}")
     assert (follower.progress().state, follower.progress().live) == ("is judged", True)
     (run / "results.json").write_text('{"outcome": "violation", "reasons": ["two held it"]}')
+    note_written(run)
     done = follower.progress()
     assert (done.state, done.tone, done.reasons) == ("violation", "violation", ("two held it",))
     assert not done.live
+
+
+def test_results_that_somebody_else_has_written_are_no_outcome(run):
+    for name in ("results.json", "report.html"):
+        (run / name).write_text('{"outcome": "valid", "reasons": []}')
+    assert not is_written_here(run, "report.html")
+    told = Follower(run).progress()
+    assert (told.state, told.tone) == ("valid, as it says", "open")
+    assert "`rumpus check` did not write this here" in told.reasons[0]
+    note_written(run)
+    assert is_written_here(run, "report.html")
+    assert Follower(run).progress().state == "valid"
+    (run / "results.json").write_text('{"outcome": "valid", "reasons": [""]}')
+    assert Follower(run).progress().tone == "open"
+    (run / "seal.json").write_text("{}")  # of another run, which has this one's report
+    assert not is_written_here(run, "report.html")
 
 
 def test_a_run_of_which_nothing_is_heard_is_not_followed(run):
