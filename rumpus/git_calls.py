@@ -42,6 +42,10 @@ NAMES_ONLY: Final = ("--name-only", "--no-ext-diff", "--no-textconv", "--ignore-
 """For ``git diff``. Whether a submodule is dirty Git asks by its configuration, not by ours."""
 
 
+LONGEST_CHANGE: Final = 1 << 20
+"""Bytes of a change that is applied."""
+
+
 def apply_change(program: str, directory: Path, change: str) -> "subprocess.CompletedProcess[str]":
     """Apply a unified diff to the files of a directory, which is taken for no repository's.
 

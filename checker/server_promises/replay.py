@@ -18,7 +18,6 @@ from rumpus.checker.wire.model_tree import ModelTree, is_servers_own, parent_of
 from rumpus.checker.wire.reads import wrong_answer
 from rumpus.checker.wire.records import SET_WATCHES, Request
 from rumpus.checker.wire.watch_model import Replayed, replayed
-from rumpus.checker.znodes.stat_laws import CLOCKS_SET_WRONG
 
 ILLEGAL_CHANGE = Kind(
     "illegal-change",
@@ -35,6 +34,9 @@ WRONG_ANSWER = Kind(
 
 MOST = 1000
 """How many anomalies of a kind are told; more of the same say nothing new."""
+
+CLOCKS_SET_WRONG = frozenset({"clock-skew", "clock-jump"})
+"""Kinds of fault after which servers' wall clocks differ."""
 
 
 @dataclass
@@ -82,10 +84,10 @@ def replay(timeline: Timeline) -> Replay | None:
         return None
     unsure = touched(txn for each in (*truth.uncertain, *truth.forked) for txn in each.effects)
     talk = timeline.part(conversations)
-    times = CLOCKS_SET_WRONG not in timeline.asked.kinds
+    clocks_differ = not CLOCKS_SET_WRONG.isdisjoint(timeline.asked.kinds)
     contested = unsure | {parent_of(path) for path in unsure}
-    tree = ModelTree(times=times, unused_stay=timeline.settings is not None)
-    ground = Ground(tree, talk, times, partial(_proposed, timeline), contested)
+    tree = ModelTree(times=not clocks_differ, unused_stay=timeline.settings is not None)
+    ground = Ground(tree, talk, partial(_proposed, timeline), contested)
     found = Replay(ground)
     told: dict[str, int] = {}
     wire, reads = timeline.wire, iter(sorted(talk.reads))
@@ -122,7 +124,7 @@ def _read(request: Request, place: int, found: Replay) -> None:
             continue
         else:
             found.reads += 1
-            words = wrong_answer(part, request, talk, tree, times=found.ground.times)
+            words = wrong_answer(part, request, talk, tree)
         if words and len(found.answers) < MOST:
             who, node = talk.who(request.client), talk.node_of(request)
             words = (

@@ -30,7 +30,6 @@ class Ground:
     Attributes:
         tree: after all transactions before.
         talk: what passed on the links.
-        times: whether the times in logs are those that servers put into a Stat.
         clock: when a transaction was proposed, on the run's clock (ns).
         contested: znodes of which it is not sure what happened to them; they are not judged.
         writes: how many transactions had their requests on the wire.
@@ -40,7 +39,6 @@ class Ground:
 
     tree: ModelTree
     talk: Conversations
-    times: bool
     clock: Callable[[Txn], int]
     contested: frozenset[str]
     writes: int = 0
@@ -169,7 +167,7 @@ def _against_change(
         return
     if request.stat is not None and txn.path is not None:
         view = found.tree.view(txn.path)
-        if view is not None and (words := differing(request.stat, view.stat, times=found.times)):
+        if view is not None and (words := differing(request.stat, view.stat)):
             yield "wrong-answer", f"{asked(request)} of {who} was told {words}"
 
 

@@ -218,6 +218,7 @@ def _settled(txns: tuple[Txn, ...], true_times: Mapping[int, int]) -> tuple[Txn,
         msgspec.structs.replace(
             txn,
             time_ms=true_times.get(txn.zxid, txn.time_ms),
+            stamp_ms=txn.time_ms if txn.zxid in true_times else None,
             ops=_settled(txn.ops, true_times) if txn.ops else (),
             digest=None,
         )

@@ -88,7 +88,8 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     of ``KeeperException``: a request that was refused but got a zxid; in a failed multi,
     the part that failed and each part after it); ``digest`` (of the leader's tree after the
     transaction, as `checker.servers.tree_digest` computes it; None if the record has none);
-    ``acl`` (the access control list in the record).
+    ``acl`` (the access control list in the record); ``stamp_ms`` (what the record has for its
+    time, where ``time_ms`` was set right).
     """
 
     zxid: int
@@ -109,6 +110,12 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     error: int | None = None
     digest: int | None = None
     acl: AccessList | None = None
+    stamp_ms: int | None = None
+
+    @property
+    def stamp(self) -> int:
+        """What the record has for its time, in ms since 1970: znodes' Stats show that."""
+        return self.time_ms if self.stamp_ms is None else self.stamp_ms
 
     @property
     def effects(self) -> "tuple[Txn, ...]":

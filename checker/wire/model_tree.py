@@ -115,7 +115,7 @@ class ModelTree:
             from 2147483647 again: ``DataTree.createNode`` stores no smaller count than there is.
 
     Args:
-        times: whether the times of transactions are right.
+        times: whether servers' clocks agree, so that lives of mortal znodes can be measured.
         unused_stay: whether servers leave containers alone that never had a child, as they do by
             default (``znode.container.maxNeverUsedIntervalMs``).
     """
@@ -209,9 +209,7 @@ class ModelTree:
             broken = f"{path} is created below {above}, which is ephemeral"
         owner = txn.session if txn.ephemeral else 0
         ttl_ms = CONTAINER if txn.name == "createContainer" else txn.ttl_ms
-        self.nodes[path] = Node(
-            txn.zxid, txn.time_ms, sum_of(txn.data), owner, txn.acl or (), ttl_ms
-        )
+        self.nodes[path] = Node(txn.zxid, txn.stamp, sum_of(txn.data), owner, txn.acl or (), ttl_ms)
         if owner:
             self._owned.setdefault(owner, {})[path] = None
         made = txn.parent_cversion
@@ -251,10 +249,10 @@ class ModelTree:
             never = f"{path} is removed by the servers, a container that never had a child"
             return never if self._unused_stay and not node.creations else ""
         since = node.mtime
-        if node.version and txn.time_ms - since <= RACE_MS:
+        if node.version and txn.stamp - since <= RACE_MS:
             since = node.ctime
-        if self._times and txn.time_ms - since <= node.ttl_ms:
-            lived = f"{txn.time_ms - since} ms after it was made or set"
+        if self._times and txn.stamp - since <= node.ttl_ms:
+            lived = f"{txn.stamp - since} ms after it was made or set"
             return f"{path} is removed by the servers {lived}, and may stay for {node.ttl_ms} ms"
         return ""
 
@@ -283,7 +281,7 @@ class ModelTree:
             before, node.aversion, node.acl = node.aversion, version, txn.acl or ()
         else:
             before, node.version, node.data = node.version, version, sum_of(txn.data)
-            node.mzxid, node.mtime = txn.zxid, txn.time_ms
+            node.mzxid, node.mtime = txn.zxid, txn.stamp
         if version != following(before):
             return f"{path} gets version {version}, but had {before}"
         return ""

@@ -9,9 +9,7 @@ from rumpus.checker.wire.records import Part, Request, StatFields, sum_of_names
 from rumpus.checker.wire.rules import NO_AUTH, NO_NODE
 
 
-def wrong_answer(
-    part: Part, request: Request, talk: Conversations, tree: ModelTree, *, times: bool
-) -> str:
+def wrong_answer(part: Part, request: Request, talk: Conversations, tree: ModelTree) -> str:
     """What is wrong with the answer to a read, in words; empty if nothing is.
 
     Args:
@@ -19,39 +17,35 @@ def wrong_answer(
         request: the request.
         talk: what passed on the links.
         tree: after all transactions up to the zxid in the answer.
-        times: whether the tree's times are those that servers put into a Stat.
     """
     judge = _JUDGES.get(part.name)
-    return "" if judge is None else judge(_Read(part, request, talk, tree, times))
+    return "" if judge is None else judge(_Read(part, request, talk, tree))
 
 
-def differing(told: tuple[int, ...], right: StatFields, *, times: bool) -> str:
+def differing(told: tuple[int, ...], right: StatFields) -> str:
     """Which fields of a Stat are not what they must be, in words; empty if all are."""
     return ", ".join(
         f"{name} {value} where it is {due}"
         for name, value, due in zip(StatFields._fields, told, right, strict=True)
-        if value != due and (times or name not in ("ctime", "mtime"))
+        if value != due
     )
 
 
 class _Read:
     """A read, its answer, and what the answer must be."""
 
-    def __init__(
-        self, part: Part, request: Request, talk: Conversations, tree: ModelTree, times: bool
-    ) -> None:
+    def __init__(self, part: Part, request: Request, talk: Conversations, tree: ModelTree) -> None:
         self.part = part
         self.request = request
         self.talk = talk
         self.tree = tree
-        self.times = times
         self.right: View | None = tree.view(part.path or "/")
 
     def stat(self) -> str:
         """What is wrong with the Stat."""
         if self.part.stat is None or self.right is None:
             return ""
-        return differing(self.part.stat, self.right.stat, times=self.times)
+        return differing(self.part.stat, self.right.stat)
 
     def error(self, permission: int = 0) -> str | None:
         """What is wrong with the error; None if there is none, rightly.

@@ -89,19 +89,15 @@ def check_stats(timeline: Timeline) -> CheckResult:
     return result
 
 
-CLOCKS_SET_WRONG = "clock-skew"
-"""The kind of fault after which the times in logs and Stats cannot be relied on."""
-
-
 def logged_times(timeline: Timeline) -> dict[int, int] | None:
-    """The time of each committed transaction by the servers' logs, if that can be relied on.
+    """The time that each committed transaction has in the servers' logs, right or wrong.
 
     Returns:
-        zxid -> ms since 1970; None if there are no logs or a fault set clocks wrong.
+        zxid -> ms since 1970; None if there are no logs.
     """
-    if timeline.truth is None or CLOCKS_SET_WRONG in timeline.asked.kinds:
+    if timeline.truth is None:
         return None
-    return {txn.zxid: txn.time_ms for txn in timeline.truth.committed}
+    return {txn.zxid: txn.stamp for txn in timeline.truth.committed}
 
 
 def _broken(sight: Sight, called: Counter[str], times: Mapping[int, int]) -> Iterator[str]:

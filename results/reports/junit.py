@@ -35,6 +35,12 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
         ET.SubElement(properties, "property", name=f"version.{name}", value=version)
     for check in verdict.checks:
         _add_check(suite, name, check, record)
+    if verdict.outcome != "valid" and suite.find("testcase/*[@type]") is None:
+        # What is known of the whole run, and of no check: it was interrupted, or came from others.
+        case = ET.SubElement(suite, "testcase", classname=name, name="verdict")
+        message = verdict.reasons[0] if verdict.reasons else headline(verdict)
+        text = "\n".join(verdict.reasons)
+        _add_outcome(case, "error", verdict.outcome, f"undecided: {message}", text)
     lines = [headline(verdict), *remarks(verdict, history)]
     lines.append(f"run again: {record.command_line()}")
     ET.SubElement(suite, "system-out").text = "\n".join(lines)

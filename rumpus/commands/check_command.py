@@ -86,7 +86,7 @@ def _check_run(run: RunDirectory, arguments: argparse.Namespace, console: Consol
         _, was = judged_again(run.path, trust=arguments.trust)
         again = perform_again(run.path, was, arguments.budget or RUN_S)
 
-    if arguments.believe:
+    if arguments.believe and (again is None or again.same):
         note_made(run.path)
     known = bool(arguments.require) or is_made_here(run.path)
 

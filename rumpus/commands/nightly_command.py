@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import datetime as dt
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -93,7 +94,7 @@ def _perform(arguments: argparse.Namespace, names: Names, store: Store) -> int:
     change = Change(Path.cwd(), arguments.base) if arguments.changed else None
 
     def perform(directory: Path) -> NightDocument:
-        canaries = None if arguments.dask else _folder(directory / "canaries")
+        canaries = None if arguments.dask else _emptied(directory / "canaries")
         plan = _plan(names, store, asked, row, canaries)
         if change is not None:
             plan = with_notes(change.of(plan, asked.path), f"compared with {change.base}")
@@ -151,12 +152,30 @@ def finish(make: Callable[[Path], NightDocument], arguments: argparse.Namespace,
     return document.exit_code
 
 
+def _emptied(path: Path) -> Path:
+    """A directory for modules that are imported: what lies there is nobody's, and goes.
+
+    Raises:
+        StoreError: it cannot be made, or emptied.
+    """
+    try:
+        if path.is_symlink():
+            path.unlink()
+        elif path.exists():
+            shutil.rmtree(path)
+    except OSError as error:
+        raise StoreError.from_os_error(path, "empty it", error, option=OUTPUT) from error
+    return _folder(path)
+
+
 def _folder(path: Path) -> Path:
     """A directory, made if it is missing.
 
     Raises:
         StoreError: it cannot be.
     """
+    if path.is_symlink():
+        raise StoreError(path, "it is a link, and a night's files are to lie here", "remove it")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

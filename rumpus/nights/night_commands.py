@@ -66,7 +66,8 @@ def _command(command: Command, directory: Path, notes: NightNotes) -> CommandRes
     began = time.monotonic()
     log = directory / f"{in_file_name(command.name)}.log"
     try:
-        with log.open("wb") as said:
+        log.unlink(missing_ok=True)  # a link that lies there is not followed
+        with log.open("xb") as said:
             process = subprocess.Popen(
                 command.run,
                 stdin=subprocess.DEVNULL,

@@ -10,6 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from rumpus.checker.untrusted_file import UnfitFile, read_regular
+
+LONGEST_SOURCE: Final = 1 << 23
+"""Bytes of a module that is read for its names."""
+
 DIGITS: Final = 12
 
 
@@ -70,6 +75,16 @@ def _package(module: str, path: Path) -> str:
     return module if path.name == "__init__.py" else module.rpartition(".")[0]
 
 
+def parsed(path: Path) -> ast.Module | None:
+    """The syntax tree of a file; None if it is no Python that Python itself would take."""
+    try:
+        return ast.parse(read_regular(path, LONGEST_SOURCE))
+    except (OSError, UnfitFile, SyntaxError, ValueError):
+        return None
+    except (RecursionError, MemoryError):  # Python says one or the other of what is nested deeply
+        return None
+
+
 @functools.lru_cache(4096)
 def imported(path: Path, package: str) -> Sequence[str]:
     """Names of modules that a file imports, wherever in it; a file that is no Python has none.
@@ -78,12 +93,9 @@ def imported(path: Path, package: str) -> Sequence[str]:
         path: the file.
         package: in which its relative imports begin.
     """
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return ()
+    tree = parsed(path)
     names: list[str] = []
-    for node in ast.walk(tree):
+    for node in () if tree is None else ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

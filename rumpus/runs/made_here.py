@@ -31,7 +31,7 @@ _MOST: Final = 1_000_000
 _WRITTEN: Final = ("results.json", "report.html")
 _LARGEST: Final = 1 << 28  # bytes of one of them
 
-MADE_HERE: Final = "the run's own files, unchanged since rumpus made them here"
+MADE_HERE: Final = "the run's own files, sealed as they were made here, or believed"
 
 STRANGE: Final = (
     "nothing but its own files says that this run was ever made: they are not, as they are, what "
@@ -95,6 +95,16 @@ def is_written_here(directory: Path, name: str) -> bool:
     """
     digest = _of_file(directory, name)
     return digest is not None and digest in _kept()
+
+
+def note(*parts: bytes) -> None:
+    """Remember that something else was made here: these bytes, in this order."""
+    _keep([_digest(*parts)], lambda _: None)
+
+
+def is_noted(*parts: bytes) -> bool:
+    """Whether these bytes were remembered."""
+    return _digest(*parts) in _kept()
 
 
 def made_file() -> Path:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from rumpus.git_calls import apply_change
+from rumpus.checker.untrusted_file import UnfitFile, read_regular
+from rumpus.git_calls import LONGEST_CHANGE, apply_change
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.option_values import at_home, is_there
 from rumpus.usage_error import UsageError
@@ -94,7 +95,9 @@ def _changes_in(file: str) -> Iterator[str]:
 
 def _read(file: str) -> list[str]:
     try:
-        text = at_home(Path(file)).read_text("utf-8")
+        text = read_regular(at_home(Path(file)), LONGEST_CHANGE).decode("utf-8")
+    except UnfitFile as unfit:
+        raise UsageError(f"--kazoo: cannot read the change {file} ({unfit.why})") from unfit
     except OSError as error:
         raise UsageError(f"--kazoo: cannot read the change {file} ({error.strerror})") from error
     except UnicodeDecodeError as error:

@@ -14,7 +14,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from rumpus.git_calls import apply_change
+from rumpus.checker.untrusted_file import UnfitFile, read_regular
+from rumpus.git_calls import LONGEST_CHANGE, apply_change
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated.workers import PRIVATE, SHARED
 from rumpus.option_values import at_home
@@ -22,7 +23,6 @@ from rumpus.project_names import names_here, source_of
 from rumpus.usage_error import UsageError
 
 _CHANGED: Final = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
-_MOST_BYTES: Final = 1 << 20
 
 
 def patched_modules(file: Path, kazoo: str | None = None) -> dict[str, str]:
@@ -39,14 +39,16 @@ def patched_modules(file: Path, kazoo: str | None = None) -> dict[str, str]:
         EnvironmentRefusal: there is no Git to apply it with.
     """
     try:
-        change = at_home(file).read_text("utf-8")
+        change = read_regular(at_home(file), LONGEST_CHANGE).decode("utf-8")
+    except UnfitFile as unfit:
+        raise UsageError(f"--patch: cannot read {file} ({unfit.why})") from unfit
     except OSError as error:
         raise UsageError(f"--patch: cannot read {file} ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"--patch: {file} is no text") from error
     paths = sorted(set(_CHANGED.findall(change)))
-    if len(change) > _MOST_BYTES or not paths:
-        raise UsageError(f"--patch: {file} is no unified diff of modules, of 1 MiB at most")
+    if not paths:
+        raise UsageError(f"--patch: {file} is no unified diff of modules")
     if kazoo is not None and any(path.startswith("kazoo/") for path in paths):
         raise UsageError(
             f"--patch: {file} changes the installed kazoo, and clients run with --kazoo {kazoo}: "

@@ -178,6 +178,8 @@ def state_of(directory: Path) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _document(path: Path, kind: type[T]) -> T | None:
+    if path.is_symlink():  # no run makes one, and it may lead anywhere
+        return None
     try:
         return msgspec.json.decode(read_regular(path, _LARGEST), type=kind)
     except (OSError, UnfitFile, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,6 +1,7 @@
 """Files that no run writes, and those that came only in part: told for what they are."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -146,3 +147,31 @@ def test_a_name_that_a_terminal_acts_upon_is_refused(pytester):
     assert done.ret == pytest.ExitCode.INTERRUPTED
     done.stdout.fnmatch_lines(["*x1b]0;title*rename it, its name cannot be printed"])
     assert "\x1b]0;" not in done.stdout.str() + done.stderr.str()
+
+
+@pytest.mark.parametrize("words", [["--kazoo", "+pipe.diff"], ["--kazoo", "+changes"]])
+def test_a_pipe_among_changes_is_refused(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "changes").mkdir()
+    for place in ("pipe.diff", "changes/pipe.diff"):
+        os.mkfifo(place)
+    case = ROOT / "cases" / "mutants" / "counter" / "adds-one.case.json"
+    assert main(["replay", str(case), *words]) == 2
+    assert "it is a pipe or a device" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["clock-jump", "clock-skew"])
+@pytest.mark.parametrize("family", ["lock", "znode"])
+def test_a_clock_that_jumps_makes_no_sound_server_a_liar(tmp_path, family, kind):
+    """Stats have the times of the leader's clock, right or wrong."""
+    words = f"run {family} --ensemble sim --seed 1 --time-limit 6 --nemesis {kind},kill"
+    assert main([*words.split(), "--runs", str(tmp_path)]) in (0, 3)
+
+
+def test_modules_that_nobody_can_read_hold_up_no_search_for_recipes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.py")
+    Path("deep.py").write_text("a" + ".a" * 100_000)
+    Path("minus.py").write_text("-" * 100_000 + "1")
+    assert main(["init", "--nightly", "cron"]) == 2  # there is no recipe
+    assert "defect" not in capsys.readouterr().err

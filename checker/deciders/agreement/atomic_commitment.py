@@ -5,7 +5,8 @@ names the transaction. **Decided**, for each transaction by itself:
 
 - *agreement*: no two acknowledged decisions differ;
 - *commit-validity*: commit only if all participants have voted yes. When a decision to commit is
-  returned, as many must have called a yes vote; and there is no acknowledged vote no;
+  returned, as many must have called a yes vote, and so must each whose vote is acknowledged ever;
+  and there is no acknowledged vote no;
 - *abort-validity*: abort only if not all have voted yes by then, or if an operation failed. So it
   is wrong only if every participant's yes vote returned before the first call of ``decide``, and
   no operation of the transaction that was called before the abort returned failed or is of unknown
@@ -206,18 +207,21 @@ def _contradiction(table: OperationTable, rows: Sequence[_Row], number: int | No
         in_time = {row.process for row in votes if row.yes and row.call <= decision.returned}
         voted = {row.process for row in votes if row.certain}
         needed = len(voted) if number is None else number
-        if len(in_time) >= needed:
-            return None
-        late = [row for row in votes if row.certain and row.call > decision.returned]
-        then = ""
+        # Whose vote is known is a participant, for whom nobody else's stands.
+        late = [row for row in votes if row.certain and row.process not in in_time]
         if late:
             soonest = min(late, key=lambda row: row.call)
             when = at(table, soonest.call, decision.returned)
-            then = f"; {who(table, soonest.row)} called its vote at {when} only"
-        return (
-            f"{_decided(table, decision, *late[:1])}, when at most {len(in_time)} of {needed} can "
-            f"have voted yes{then}"
-        )
+            return (
+                f"{_decided(table, decision, soonest)}, and {who(table, soonest.row)} called its "
+                f"vote at {when} only"
+            )
+        if len(in_time) < needed:
+            return (
+                f"{_decided(table, decision)}, when at most {len(in_time)} of {needed} can have "
+                "voted yes"
+            )
+        return None
     if not aborts or any(not row.yes for row in votes):
         return None
     first = min(row.call for row in decisions)

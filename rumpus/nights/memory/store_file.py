@@ -132,11 +132,11 @@ class StoreFile:
             UnreadableRun: it is no store, or is damaged.
         """
         # SQLite follows a link, and then finds its own files beside what that leads to.
-        path = Path(os.path.realpath(path))
-        _refuse_pipes(path)
-        _refuse_foreign_journal(path)
+        real = Path(os.path.realpath(path))
+        _refuse_pipes(real)
+        _refuse_foreign_journal(real)
         if write:
-            with _locked(path), cls._connected(path, f"{_uri(path)}?mode=rwc") as file:
+            with _locked(real), cls._connected(path, f"{_uri(real)}?mode=rwc") as file:
                 file._bring_up_to_date()  # noqa: SLF001 - its own
                 yield file
                 if os.getpid() == file.owner:
@@ -146,9 +146,9 @@ class StoreFile:
             raise UsageError(f"{path}: {NO_NIGHTS}")
         # Where nothing can be written SQLite cannot share a log; without one there is nobody to
         # share with, and the file is whole.
-        log = path.with_name(f"{path.name}-wal")
-        alone = not os.access(path.absolute().parent, os.W_OK) and not log.exists()
-        with cls._connected(path, f"{_uri(path)}?mode=ro{'&immutable=1' * alone}") as file:
+        log = real.with_name(f"{real.name}-wal")
+        alone = not os.access(real.parent, os.W_OK) and not log.exists()
+        with cls._connected(path, f"{_uri(real)}?mode=ro{'&immutable=1' * alone}") as file:
             old = file.version() < store_schema.newest()
             if not old:
                 file.rows("BEGIN")  # so that all queries see the state of one moment

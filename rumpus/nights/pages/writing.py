@@ -1,17 +1,27 @@
-"""Writes the pages of nights into a directory: only those that have changed."""
+"""Writes the pages of nights into a directory: only those that have changed.
 
+A page says what it is made of, so that it need not be made to see whether it is as it should be. Of
+pages that somebody else may have written that is not taken: then each is made.
+"""
+
+import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from rumpus.checker.untrusted_file import UnfitFile, read_regular
 from rumpus.nights.memory.store import Store
 from rumpus.nights.pages.gathering import gather
 from rumpus.nights.pages.site import Page, Site
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.store_error import StoreError
+from rumpus.runs.made_here import is_noted, note
 
 HTML: Final = "--html DIR"
 """The option that chooses the directory."""
+
+_LARGEST: Final = 1 << 28  # bytes of a page
 
 _HEAD: Final = 2000
 """Bytes of a page in which it says what it is made of."""
@@ -38,14 +48,39 @@ def write_pages(store: Store, directory: Path) -> Written:
         StoreError: a file cannot be written, or a link leads out of the directory.
     """
     files = written = 0
-    for page in Site(gather(store)).pages():
+    pages = list(Site(gather(store)).pages())
+    ours = is_noted(*_content(pages, directory))
+    for page in pages:
         files += 1
-        written += _write(page, directory)
+        written += _write(page, directory, ours=ours)
+    if written:
+        note(*_content(pages, directory))
     return Written(files, written)
 
 
-def _write(page: Page, directory: Path) -> bool:
-    """Write a page unless it is there as it should be; whether it was written."""
+def _content(pages: Iterable[Page], directory: Path) -> Iterator[bytes]:
+    """What tells whether the pages are those that were written here."""
+    yield b"pages of nights"
+    for page in pages:
+        path = directory / page.place
+        try:
+            content = read_regular(path, _LARGEST) if not path.is_symlink() else b""
+        except (OSError, UnfitFile):
+            content = b""
+        # Those that were not there yet do not count: a new night adds some.
+        if content:
+            yield page.place.encode()
+            yield hashlib.sha256(content).digest()
+
+
+def _write(page: Page, directory: Path, *, ours: bool) -> bool:
+    """Write a page unless it is there as it should be; whether it was written.
+
+    Args:
+        page: the page.
+        directory: the site.
+        ours: whether what lies there was written here.
+    """
     path = directory / page.place
     folder = path.parent
     if folder != directory and folder.is_symlink():
@@ -55,7 +90,7 @@ def _write(page: Page, directory: Path) -> bool:
         there = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
     except OSError as error:
         raise StoreError.from_os_error(folder, "write pages there", error, option=HTML) from error
-    made_of = _MADE_OF.search(there[:_HEAD])
+    made_of = _MADE_OF.search(there[:_HEAD]) if ours else None
     if made_of is not None and page.made_of is not None and made_of[1].decode() == page.made_of():
         return False
     text = page.make().encode(errors="replace")

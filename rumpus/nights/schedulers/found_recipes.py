@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from rumpus.nights.sources import parsed
+
 SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "lock": frozenset({"acquire", "release"}),
     "election": frozenset({"campaign", "resign"}),
@@ -65,11 +67,8 @@ def _modules(root: Path) -> Iterator[Path]:
 
 def _classes(path: Path) -> Iterator[tuple[str, str]]:
     """Workloads and names of a module's classes that look like recipes."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return  # whoever runs it will be told
-    for node in tree.body:
+    tree = parsed(path)
+    for node in () if tree is None else tree.body:  # whoever runs it will be told
         if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
             continue
         methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}

@@ -44,6 +44,14 @@ def test_what_cannot_be_decided_is_an_error(sample):
     assert found.find("testcase/error").get("message") == "undecided: the logs are missing"
 
 
+def test_what_is_doubtful_of_the_whole_run_is_an_error(sample):
+    verdict = judge([CheckResult(name="exclusion")], [])
+    verdict.outcome, verdict.reasons = "unknown", ["it came from elsewhere"]
+    found = suite(sample, verdict)
+    assert outcomes(found) == {"exclusion": [], "verdict": ["error"]}
+    assert found.find("testcase/error").get("message") == "undecided: it came from elsewhere"
+
+
 def test_a_valid_run_with_hazards_is_green(sample):
     checks = [
         CheckResult(

@@ -92,6 +92,11 @@ def test_a_sound_run_under_the_name_of_another_recipe_is_found_out(claimed, caps
     assert "performed again it was another run" in capsys.readouterr().out
 
 
+def test_what_was_found_out_is_not_believed(claimed):
+    assert main(["check", str(claimed), "--perform", "--believe"]) == 3
+    assert main(["check", str(claimed)]) == 3
+
+
 def test_what_was_taken_out_of_a_history_is_found_out(sound, tmp_path, capsys):
     """The digest stays: it is a word in another file."""
     run = RunDirectory(shutil.copytree(sound, tmp_path / "run"))

@@ -75,6 +75,19 @@ def test_only_what_has_changed_is_written_again(ten, tmp_path):
     assert page.read_bytes() == before
 
 
+def test_what_a_page_says_of_itself_is_not_taken_if_somebody_else_may_have_written_it(
+    ten, tmp_path
+):
+    """It has the digest of what it should be made of, which whoever has the store can compute."""
+    site = tmp_path / "site"
+    files, _ = written(ten, site)
+    page = site / night_place("2026-11-18")
+    before = page.read_text()
+    page.write_text(before.replace("</body>", "<script src='//elsewhere'></script></body>"))
+    assert written(ten, site) == (files, 1)
+    assert page.read_text() == before
+
+
 def test_every_link_leads_to_a_file(ten, tmp_path):
     site = tmp_path / "site"
     written(ten, site)

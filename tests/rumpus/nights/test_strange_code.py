@@ -199,3 +199,27 @@ def test_a_failure_with_strange_code_is_not_performed_at_the_base_of_a_change(
     assert len(troubles(told)) == 1
     assert [case.settings["recipe"] for _, case in Base.asked] == ["fair"]
     assert not ran(here)
+
+
+def test_modules_that_lie_where_those_of_canaries_will_are_not_imported(here, capsys):
+    """kazoo imports ``puresasl`` if it is there."""
+    store_of(jobs=[USUAL])
+    folder = here / "runs" / "nights" / "2026-11-01" / "canaries"
+    folder.mkdir(parents=True)
+    (folder / "puresasl.py").write_text(EVIL.replace(".with_name", ".parents[4].joinpath"))
+    code, told = night(capsys, "--resume")
+    assert code in (0, 1, 3, 5), told["headline"]
+    assert not (folder / "puresasl.py").exists()
+    assert not ran(here)
+
+
+def test_a_link_in_the_place_of_a_nights_folder_is_refused(here, tmp_path, capsys):
+    store_of(jobs=[USUAL])
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "summary.md").write_text("words of mine")
+    (here / "runs" / "nights").mkdir(exist_ok=True)
+    (here / "runs" / "nights" / "2026-11-01").symlink_to(tmp_path / "mine")
+    assert main(["nightly", "--resume", "--budget", "1", "--jobs", "1"]) == 4
+    assert "it is a link" in capsys.readouterr().err
+    assert [each.name for each in (tmp_path / "mine").iterdir()] == ["summary.md"]
+    assert (tmp_path / "mine" / "summary.md").read_text() == "words of mine"

@@ -36,7 +36,7 @@ def test_a_run_is_known_where_it_was_made_also_as_a_copy(performed, monkeypatch,
     for each in (run, copy):
         code, document, said = checked(capsys, each)
         assert (code, document["outcome"]) == (0, "valid")
-        assert "made them here" in said
+        assert "as they were made here" in said
 
 
 def test_a_run_from_elsewhere_is_valid_by_more_than_its_files(performed, capsys):

@@ -111,3 +111,10 @@ def test_a_directory_with_nothing_readable_in_it_has_no_progress(tmp_path):
     os.mkfifo(tmp_path / "history.jsonl")
     told = Follower(tmp_path).progress()
     assert (told.what, told.records, told.state) == ("", 0, "goes on")
+
+
+def test_a_link_among_a_runs_files_leads_nowhere(run, tmp_path):
+    (tmp_path / "secret.json").write_text('{"outcome": "of mine", "reasons": ["of mine"]}')
+    (run / "results.json").symlink_to(tmp_path / "secret.json")
+    told = Follower(run).progress()
+    assert "of mine" not in f"{told.state} {told.reasons}"

@@ -18,10 +18,11 @@ from tests.checker.crosscheck import crosscheck, stay_valid
 from tests.checker.forgetting import refuses_rightly
 
 
-def transaction(needed, everybody, failed, state, operation):
+def transaction(needed, known, everybody, failed, state, operation):
     """State: who voted yes, whether anybody voted no, and the decision.
 
-    ``needed`` yes votes allow to commit; ``everybody``'s forbid to abort, unless it ``failed``.
+    ``needed`` yes votes allow to commit, with all of those who are ``known`` to have voted;
+    ``everybody``'s forbid to abort, unless it ``failed``.
     """
     voted_yes, any_no, decision = state
     what, process, value = operation
@@ -32,7 +33,7 @@ def transaction(needed, everybody, failed, state, operation):
     if decision is not None:
         return [state] if value in (decision, None) else []
     may = set()
-    if len(voted_yes) >= needed and not any_no:
+    if len(voted_yes) >= needed and known <= voted_yes and not any_no:
         may.add("commit")
     if failed or any_no or len(voted_yes) < everybody or not everybody:
         may.add("abort")
@@ -61,7 +62,7 @@ def acceptable(number, rows, forgotten=frozenset()):
             acts.append(Act(row["call"], row["returned"], operation))
     needed = len(certain_voters) if number is None else number
     everybody = len(voters) if number is None else number
-    step = partial(transaction, needed, everybody, failed)
+    step = partial(transaction, needed, certain_voters, everybody, failed)
     return linearizable(acts, (frozenset(), False, None), step)
 
 
@@ -220,10 +221,9 @@ def test_a_commit_against_a_no_is_told():
 
 def test_a_commit_before_all_have_voted_is_told():
     decision = judge([vote(1, 0, 1), decided(1, 5, 6), vote(2, 7, 8)])
-    assert decision.witness.operations == [0, 1, 2]
+    assert decision.witness.operations == [1, 2]
     assert decision.witness.description == (
-        "process 1 decided commit by position 6, when at most 1 of 2 can have voted yes; process 2 "
-        "called its vote at position 7 only"
+        "process 1 decided commit by position 6, and process 2 called its vote at position 7 only"
     )
     assert judge([vote(1, 0, 1), decided(1, 5, 7), vote(2, 7, 8)]).valid is True
     lone = judge([vote(1, 0, 1, key="t1"), decided(1, 5, 6, key="t1")], 2)
@@ -291,3 +291,21 @@ def test_a_transaction_with_thousands_of_participants():
 def test_what_is_no_vote_is_refused(rows, number, message):
     with pytest.raises(WrongOperations, match=message):
         judge(rows, number)
+
+
+@pytest.mark.parametrize("number", [None, 2])
+def test_nobody_elses_vote_stands_for_one_that_came_late(number):
+    rows = [
+        {
+            "f": "vote",
+            "process": 3,
+            "argument": "yes",
+            "call": 1,
+            "outcome": INFO,
+            "returned": NEVER,
+        },
+        {"f": "vote", "process": 1, "argument": "yes", "call": 1, "returned": 2},
+        {"f": "decide", "process": 0, "result": "commit", "call": 3, "returned": 4},
+        {"f": "vote", "process": 2, "argument": "yes", "call": 5, "returned": 6},
+    ]
+    assert judge(rows, number).valid is False
