@@ -169,12 +169,28 @@ def members_at_once(timeline: Timeline) -> Callable[[int, int], int] | None:
     return members
 
 
+def removals_of_parts(timeline: Timeline) -> dict[str, float]:
+    """Path of a part's node -> when it was removed, in ns; of those that were, once, for good."""
+    if timeline.logs is None or timeline.line is None:
+        return {}
+    truth, clock = timeline.logs
+    if truth.reasons or not clock.steady:
+        return {}
+    ends: dict[str, float] = {}
+    for life in truth.znodes(timeline.path):
+        if life.path.startswith(f"{timeline.line.path}/"):
+            ended = inf if life.deleted_ms is None else clock.monotonic(life.deleted_ms)
+            ends[life.path] = max(ended, ends.get(life.path, -inf))
+    return ends
+
+
 @check("sizes", finds=[PARTIAL_SHARE])
 def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
-    """Judge that no share that was called complete is too small: ``partial-share``.
+    """Judge that no share that was called complete lacks something: ``partial-share``.
 
     With n members, the i-th gets the i-th, (i+n)-th, ... part. So with at most n members every
-    share has at least the number of parts divided by n, rounded down.
+    share has at least the number of parts divided by n, rounded down. And each part in it was the
+    member's at some moment of the call: its node, if it is named, was there.
 
     Args:
         timeline: the run.
@@ -188,10 +204,24 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
             "says which znodes are the parts' locks (`line`)"
         )
     sizes = []
+    gone = timeline.part(removals_of_parts)
     for operation, done in history.answered(words.acquire):
         call = operation.invoke
-        own = len(done.value.get("parts") or {})
+        named = done.value.get("parts") or {}
+        own = len(named)
         sizes.append(own)
+        for part, grant in sorted(named.items()):
+            removed = gone.get(grant["node"], inf)
+            if removed < call.time - CLOCK_SLACK_NS:
+                result.anomalies.append(
+                    anomaly_of(
+                        history,
+                        "partial-share",
+                        f"c{history.caller(call)} was told that it owns {part}, though its node "
+                        f"was removed {(call.time - removed) / 1e6:.0f} ms before it asked",
+                        operation,
+                    )
+                )
         if members is None:
             continue
         at_most = members(call.time, done.time)

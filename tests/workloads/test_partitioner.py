@@ -10,6 +10,7 @@ from rumpus.checker.exclusion.partitions import (
     check_shares,
     check_sizes,
     members_at_once,
+    removals_of_parts,
 )
 from rumpus.checker.exclusion.stability import check_stability
 from rumpus.checker.servers.server_truth import ZnodeLife
@@ -204,7 +205,19 @@ def test_what_may_stand_on_some_server_only_counts_as_a_member():
 )
 def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
     counted = None if members is None else lambda _begun, _ended: members
-    timeline = laid_out(two_members(own, ["a", "b"]), parts=[(members_at_once, counted)])
+    parts = [(members_at_once, counted), (removals_of_parts, {})]
+    timeline = laid_out(two_members(own, ["a", "b"]), parts=parts)
+    result = check_sizes(timeline, parts=PARTS)
+    assert [anomaly.kind for anomaly in result.anomalies] == kinds
+
+
+@pytest.mark.parametrize(("removed", "kinds"), [(-60, ["partial-share"]), (5, []), (None, [])])
+def test_a_part_whose_node_was_gone_before_it_was_asked_for_is_not_owned(removed, kinds):
+    history = two_members(["a"], ["b"])
+    (_, done), _ = history.answered("acquire")
+    done.value["parts"]["a"] = {"node": LOCK, "token": 1, "session": "0x1"}
+    gone = {} if removed is None else {LOCK: 5 * MS + removed * MS}
+    timeline = laid_out(history, parts=[(members_at_once, None), (removals_of_parts, gone)])
     result = check_sizes(timeline, parts=PARTS)
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
 
