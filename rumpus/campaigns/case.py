@@ -299,5 +299,9 @@ def check_place_of_case(output: Path | None) -> None:
     Raises:
         StoreError: it cannot be written.
     """
+    if output is None and CASES.is_symlink():
+        # Nobody has named it, and whoever sent this directory may have made it.
+        problem = f"it is a link to {CASES.resolve()}"
+        raise StoreError(CASES, problem, f"name the file with {IN_FILE}, if that is where it goes")
     place = named_file(output, option=IN_FILE) if output else CASES / "any.case.json"
     check_writable(place, option=IN_FILE)

@@ -175,3 +175,11 @@ def test_modules_that_nobody_can_read_hold_up_no_search_for_recipes(tmp_path, mo
     Path("minus.py").write_text("-" * 100_000 + "1")
     assert main(["init", "--nightly", "cron"]) == 2  # there is no recipe
     assert "defect" not in capsys.readouterr().err
+
+
+def test_a_link_in_the_place_of_the_cases_leads_no_case_elsewhere(performed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    Path("cases").symlink_to(tmp_path / "mine")
+    assert main(["shrink", str(performed["counter"]), "--budget", "1"]) == 4
+    assert list((tmp_path / "mine").iterdir()) == []
