@@ -50,6 +50,8 @@ def headline(verdict: Verdict) -> str:
     if verdict.outcome == "valid":
         hazards = sum(anomaly.kind != "fenced" for anomaly in verdict.anomalies)
         seen = [f"{counted(hazards, 'hazard')} seen"] if hazards else []
+        if verdict.unjudged:
+            seen.append(f"{len(verdict.unjudged)} not judged")
         return "; ".join([f"Valid: {_KEPT[verdict.blamed]}", *seen, *_rests_on_little(verdict)])
     if verdict.outcome == "violation":
         if any(anomaly.promised for anomaly in verdict.anomalies):

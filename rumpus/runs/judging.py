@@ -118,10 +118,11 @@ def judge_files(
     timeline, verdict = judge_laid_out(run.history, workload, record.recipe, timeline, questions)
     verdict.notes = _of_logs(files.truth)
     if timeline.lossy:
-        verdict.notes.append(
-            f"the servers are not held to {' and '.join(sorted(OF_SERVERS))}: their disks lost "
-            f"what they should have kept ({', '.join(lossy_faults(record))})"
+        what = (
+            f"whether the servers kept {', '.join(sorted(OF_SERVERS))}: their disks lost what "
+            f"they should have kept ({', '.join(lossy_faults(record))})"
         )
+        verdict.checks.append(CheckResult(name="disks", unjudged=[what]))
     missing = files.truth is None and files.leases is None and files.changed == []
     if missing and record.system != SERVICES:
         verdict.notes.append("no transaction logs of the servers are at hand")
