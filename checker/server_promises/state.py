@@ -85,6 +85,8 @@ def check_server_state(timeline: Timeline) -> CheckResult | None:
             found.append(anomaly("diverged-servers", words, zxid))
         if replica.differing:
             found.append(anomaly(*_other_tree(replica), replica.at))
+        if replica.late:
+            found.append(anomaly("latent-divergence", _out_of_order(replica), *replica.late))
         if differences := replica.own_words.differences:
             found.append(anomaly("diverged-servers", _complaint(replica), differences[0]))
         elif replica.own_words.counted:
@@ -155,6 +157,17 @@ def _other_tree(replica: Replica) -> tuple[str, str]:
     if replica.reloaded:
         return "diverged-servers", f"{replica.name} has started with {dropped}, and has {what}"
     return "latent-divergence", f"{replica.name} has logged {dropped}: its next start gives {what}"
+
+
+def _out_of_order(replica: Replica) -> str:
+    """ZOOKEEPER-4712, mostly: the thread that writes the log outlives its leader.
+
+    Where it comes too late for what the next leader has sent, the order is another.
+    """
+    first, last = min(replica.late), max(replica.late)
+    what = f"0x{first:x}" if first == last else f"0x{first:x} to 0x{last:x}"
+    many = counted(len(replica.late), "transaction")
+    return f"{replica.name} has logged {many} ({what}) after later ones: a start applies them so"
 
 
 def _znodes(paths: tuple[str, ...], zxid: int) -> str:

@@ -82,6 +82,7 @@ class Replica:
         reloaded: whether a later log file shows that it has read those from its disk since.
         snapshots: zxid of each snapshot that differs from the history -> paths of these znodes.
         reach: zxid in the name of each snapshot -> the greatest zxid that a znode in it has.
+        late: zxids that its log has after later ones: a start applies them in that order.
         own_words: what it says of itself.
         truncated: committed transactions that it let another server drop while it led, each with
             the id of that server.
@@ -97,6 +98,7 @@ class Replica:
     reloaded: bool = False
     snapshots: dict[int, tuple[str, ...]] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
+    late: tuple[int, ...] = ()
     own_words: OwnWords = field(default_factory=OwnWords)
     truncated: tuple[tuple[int, Txn], ...] = ()
 
@@ -193,6 +195,7 @@ def _replica(
         reloaded=any(
             log.txns and log.txns[0].zxid > zxid for zxid in dropped[:1] for log in found.logs
         ),
+        late=line.late,
         own_words=found.own_words,
         truncated=tuple(_truncated(found.own_words, history)),
     )

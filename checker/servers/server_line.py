@@ -39,6 +39,8 @@ class ServerLine:
     digest: tuple[int, int] | None
     current_epoch: int
     known_to_end: bool
+    late: tuple[int, ...] = ()
+    """What was logged after later ones, and was not in the log before."""
     kept: Kept | None = None
     """What the tree in its newest snapshot has kept; None if that is not known."""
 
@@ -86,6 +88,7 @@ def line_of(
     """
     records: set[int] = set()
     breaks: set[int] = set()
+    late: list[int] = []
     last = 0
     for log in files.logs:
         for txn in log.txns:
@@ -97,6 +100,7 @@ def line_of(
                 astray.append(Astray(zxid, what))
             if zxid < last and zxid not in records:
                 reasons.append(f"{name}: zxid 0x{zxid:x} is logged after 0x{last:x}")
+                late.append(zxid)
             records.add(zxid)
             last = max(last, zxid)
         if log.end not in {"padding", "end of file"}:
@@ -113,6 +117,7 @@ def line_of(
         digest=files.digest,
         current_epoch=epoch(line[-1] if line else 0) if current is None else current,
         known_to_end=not files.damage,
+        late=tuple(late),
     )
 
 

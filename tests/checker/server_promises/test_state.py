@@ -109,6 +109,13 @@ def test_what_the_ensemble_dropped_and_a_server_kept(logs, kind):
     assert found(leader, leader, covered) == []
 
 
+def test_what_a_server_has_logged_after_later_ones_is_named():
+    """ZOOKEEPER-4712: the thread that writes the log outlives the leader that it had."""
+    leader = server(WHOLE)
+    words = dict(found(leader, leader, server("1.1 2.1 1.2 1.3 2.2")))["latent-divergence"]
+    assert words.startswith("n3 has logged 2 transactions (0x100000002 to 0x100000003) after later")
+
+
 def test_a_record_that_differs_from_the_others():
     mine, theirs = (create(zxid(1, 1), "/a", data=data) for data in (b"mine", b"theirs"))
     files = [

@@ -253,6 +253,7 @@ def test_a_log_out_of_order_is_reported():
     found = decided(node("1.1 1.3 1.2", current=1))
     assert fates(found) == ("1.1 1.2 1.3", "", "")
     assert "n1: zxid 0x100000002 is logged after 0x100000003" in found.reasons
+    assert [replica.late for replica in found.replicas] == [(0x100000002,)]
 
 
 # What ZooKeeper 3.8.0 leaves in the logs although the ensemble went on without it.
