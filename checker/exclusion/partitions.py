@@ -211,7 +211,7 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
         own = len(named)
         sizes.append(own)
         for part, grant in sorted(named.items()):
-            removed = gone.get((grant or {}).get("node"), inf)
+            removed = gone.get((grant or {}).get("node") or "", inf)
             if removed < call.time - CLOCK_SLACK_NS:
                 result.anomalies.append(
                     anomaly_of(

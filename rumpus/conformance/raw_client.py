@@ -125,10 +125,14 @@ class RawClient:
 
     def closed_silently(self, within: float = PATIENCE_S) -> bool:
         """Whether the server hangs up in time without another byte."""
+        return self.last_words(within) == b""
+
+    def last_words(self, within: float = PATIENCE_S) -> bytes | None:
+        """What comes until the server hangs up; None if it does not in time."""
         try:
-            return self.receive_all(within) == b""
+            return self.receive_all(within)
         except Silence:
-            return False
+            return None
 
     def quiet(self, seconds: float = 0.3) -> bool:
         """Whether neither bytes nor the end of the connection come for a while."""

@@ -139,7 +139,7 @@ class Execution:
     def _move(self, step: Step, client: RawClient) -> Outcome:
         before = self._comparable(client.call(op.ping()), 11)
         outcome = self._attached(step, before)
-        return outcome._replace(replies=(*outcome.replies, client.closed_silently()))
+        return outcome._replace(replies=(*outcome.replies, client.last_words()))
 
     def _attached(self, step: Step, *before: Any) -> Outcome:
         client = self._clients[step.session]
