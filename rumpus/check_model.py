@@ -126,17 +126,6 @@ def refuse_without_model(path: Path, name: str) -> None:
     raise UsageError(f"{path}: a history in the format {name} is judged by a model; {remedy}")
 
 
-def refuse_signatures(arguments: argparse.Namespace) -> None:
-    """Refuse what is asked of a run's signature where only a history is judged.
-
-    Raises:
-        UsageError: such an option is given.
-    """
-    for option in ("sign", "require"):
-        if getattr(arguments, option):
-            raise UsageError(f"--{option} is for a run's directory: a history alone has no seal")
-
-
 def _print(console: Console, document: DecisionDocument) -> None:
     style = _STYLES[document.valid]
     console.print(Text(document.headline, style=f"bold {style}"))

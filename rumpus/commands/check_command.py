@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.text import Text
 
-from rumpus.check_model import refuse_signatures, refuse_without_model
+from rumpus.check_model import refuse_without_model
 from rumpus.checker.verdict import Verdict
 from rumpus.consoles import notices, print_json
 from rumpus.harness.run_limits import RUN_S
@@ -50,7 +50,7 @@ def check_command(arguments: argparse.Namespace) -> int:
         return _check_run(run, arguments, console)
     if arguments.perform:
         raise UsageError(f"{arguments.path}: a history alone cannot be performed again")
-    refuse_signatures(arguments)
+    _refuse_signatures(arguments)
     _refuse_strangers(run, arguments.format)
     with collector_at_rest():
         names = names_here()
@@ -179,6 +179,12 @@ def _own_workload(run: RunDirectory, arguments: argparse.Namespace) -> Workload 
     if named is None and said in {each.reference for each in names.of_kind("workloads").values()}:
         named = said
     return None if named is None else trusted_workload(named)
+
+
+def _refuse_signatures(arguments: argparse.Namespace) -> None:
+    for option in ("sign", "require"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} is for a run's directory: a history alone has no seal")
 
 
 def _refuse_strangers(run: RunDirectory, name: str) -> None:
