@@ -215,7 +215,7 @@ def check_acknowledgements(
         made = clock.monotonic(life.created_ms)
         first[epoch] = min(made, first.get(epoch, made))
     open_to_doubt = any(each.startswith(f"{path}/") for each in truth.contested())
-    settled = clock.steady and not truth.reasons and not open_to_doubt
+    settled = not truth.reasons and not open_to_doubt
     _written(history, first, lead, result, settled=settled)
     result.stats = {"acknowledgements": len(acknowledgements)}
     return result

@@ -65,8 +65,7 @@ def check_herd(timeline: Timeline) -> CheckResult:
     history = timeline.history
     result = CheckResult(name="herd")
     attempts = _attempts(timeline)
-    steady = timeline.clock is None or timeline.clock.steady
-    servers = timeline.servers if steady else None
+    servers = timeline.servers
     releases = _releases(timeline.holds, servers)
     by_leavers = _collect_woken(history, releases, attempts, servers)
     in_all = left_over = largest = 0

@@ -49,7 +49,7 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
         result.unknown.append("without the servers' logs it is unknown which holders failed")
     else:
         asked_for = _asked(history, timeline.words.acquire)
-        for failed, end, sure in _failures(holds, *timeline.logs, path):
+        for failed, end in _failures(holds, *timeline.logs, path):
             after = [
                 hold
                 for hold in holds
@@ -62,12 +62,6 @@ def check_lock_delay(timeline: Timeline, below: str | None = None) -> CheckResul
             waits.append(waited)
             asked = asked_for.get(failed.ops[1], delay)
             if waited >= int(asked * 1e9) - CLOCK_SLACK_NS:
-                continue
-            if not sure:
-                result.unknown.append(
-                    f"c{successor.client} may have been granted too early after c{failed.client} "
-                    "failed: a server's wall clock was set at that time"
-                )
                 continue
             result.anomalies.append(_early(history, failed, successor, end, asked))
     result.anomalies += _late(history, holds, length)
@@ -89,15 +83,14 @@ def _asked(history: History, acquire: str) -> dict[int, float]:
 
 def _failures(
     holds: Sequence[Hold], truth: ServerTruth, clock: WallClock, path: str
-) -> list[tuple[Hold, int, bool]]:
-    """Holds whose node went with its session: the hold, when, and whether that is certain."""
+) -> list[tuple[Hold, int]]:
+    """Holds whose node went with its session: the hold, and when."""
     lives = {(life.path, life.czxid): life for life in truth.znodes(path)}
     found = []
     for hold in holds:
         life = lives.get((hold.node or "", hold.token or 0))
         if life is not None and life.deleted_ms is not None and life.how in ("expired", "closed"):
-            end = clock.monotonic(life.deleted_ms)
-            found.append((hold, end, clock.sure_of(life.deleted_ms)))
+            found.append((hold, clock.monotonic(life.deleted_ms)))
     return found
 
 

@@ -135,7 +135,7 @@ def members_at_once(timeline: Timeline) -> Callable[[int, int], int] | None:
     if line is None or line.kind == "unknown" or timeline.logs is None:
         return None  # where the locks' nodes are not known, they cannot be told from members'
     lines, (truth, clock) = line.path, timeline.logs
-    if truth.reasons or not clock.steady:
+    if truth.reasons:
         return None
     stale = int(LISTS_STALE * timeline.session_timeout * 1e9)
 
@@ -174,7 +174,7 @@ def removals_of_parts(timeline: Timeline) -> dict[str, float]:
     if timeline.logs is None or timeline.line is None:
         return {}
     truth, clock = timeline.logs
-    if truth.reasons or not clock.steady:
+    if truth.reasons:
         return {}
     ends: dict[str, float] = {}
     for life in truth.znodes(timeline.path):

@@ -60,7 +60,7 @@ def changes_of_members(timeline: Timeline) -> _Changes | None:
     if line is None or line.kind == "unknown" or timeline.logs is None:
         return None  # where the locks' nodes are not known, they cannot be told from members'
     lines, (truth, clock) = f"{line.path}/", timeline.logs
-    if truth.reasons or not clock.steady:
+    if truth.reasons:
         return None
     joined: dict[str | None, list[int]] = defaultdict(list)
     locked = {}

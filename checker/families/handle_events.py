@@ -184,7 +184,6 @@ def _contenders(timeline: Timeline) -> list[tuple[str, int, float, bool]]:
         )
         for life in truth.znodes(line.path)
         if line.mark in life.path.rpartition("/")[2]
-        and all(clock.sure_of(ms) for ms in (life.created_ms, life.deleted_ms) if ms is not None)
     ]
 
 

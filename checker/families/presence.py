@@ -112,8 +112,7 @@ def _lives(
         if life.path == path or life.data is None:
             continue
         address = life.data.decode(errors="replace")
-        times = [life.created_ms, *([life.deleted_ms] if life.deleted_ms is not None else [])]
-        if life.path in doubtful or life.how == "unlogged" or not all(map(clock.sure_of, times)):
+        if life.path in doubtful or life.how == "unlogged":
             unsure.add(address)
         gone = clock.monotonic(life.deleted_ms) if life.deleted_ms is not None else None
         lives[address].append((clock.monotonic(life.created_ms), gone, life))

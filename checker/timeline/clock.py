@@ -7,7 +7,7 @@ from itertools import pairwise, starmap
 STEP_NS = 3_000_000
 """How many ns the two clocks may drift apart between neighbouring readings.
 
-If they drift apart by more, the wall clock was set in between: no time there can be converted.
+If they drift apart by more, the wall clock was set in between.
 """
 
 
@@ -21,8 +21,8 @@ class WallClock:
         anchors: pairs (monotonic ns, wall ns) read at the same moment; at least one. Between
             two readings the map interpolates, so a wall clock that is slewed during the run
             does no harm; before the first and after the last it assumes that both clocks run
-            at one rate. Near a time at which the wall clock was set, the map may be wrong by
-            the size of that step: see ``sure_of``.
+            at one rate. If the wall clock was set meanwhile, no time can be relied upon: see
+            ``steady``.
 
     Raises:
         ValueError: there is no reading.
@@ -34,7 +34,6 @@ class WallClock:
             raise ValueError("no reading of the clocks: cannot lay server times on the run's clock")
         self._latest: dict[int, int] = {}
         self._walls = [wall for _, wall in self._anchors]
-        self._set_back = any(later[0] < earlier[0] for earlier, later in pairwise(self._anchors))
 
     def monotonic(self, wall_ms: int) -> int:
         """The monotonic nanoseconds of a wall-clock time in milliseconds."""
@@ -56,21 +55,14 @@ class WallClock:
         (mono0, wall0), (mono1, wall1) = self._anchors[at - 1], self._anchors[at]
         return mono0 + (wall - wall0) * (mono1 - mono0) // (wall1 - wall0)
 
-    def sure_of(self, wall_ms: int) -> bool:
-        """Whether the wall clock ran steadily around a wall-clock time, so that the map holds.
-
-        False between two readings between which the wall clock jumped. False for every time if
-        the wall clock was ever set back, because one time then stands for two moments.
-        """
-        at = bisect_right(self._walls, wall_ms * 1_000_000)
-        if self._set_back or at in (0, len(self._anchors)):
-            return not self._set_back
-        return not _jumped(self._anchors[at - 1], self._anchors[at])
-
     @property
     def steady(self) -> bool:
-        """Whether ``sure_of`` is true of every time."""
-        return not self._set_back and not any(starmap(_jumped, pairwise(self._anchors)))
+        """Whether the wall clock ran steadily between all readings.
+
+        Else its time cannot be told from that of a server on another host, or of one that saw
+        another step: before the step, after it, and by how much.
+        """
+        return not any(starmap(_jumped, pairwise(sorted(self._anchors))))
 
 
 def _jumped(earlier: tuple[int, int], later: tuple[int, int]) -> bool:

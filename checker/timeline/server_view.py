@@ -52,7 +52,7 @@ def server_view(
     if kind == "sequential":
         lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]
         owners = list(_first_in_line(lives, clock, shared, permits))
-        if clock.steady and not truth.reasons:
+        if not truth.reasons:
             turns = _turns(lives, owners, [life for life in lives if life.path in contested])
     elif kind == "unknown":
         owners = []
@@ -64,7 +64,7 @@ def server_view(
             for name, life in truth.sessions().items()
             if life.closed_ms is not None
         },
-        known=_known(truth, clock),
+        known=_known(truth),
         doubts=_doubts(truth, clock, astray),
         owners=owners,
         reasons=tuple(truth.reasons),
@@ -90,16 +90,15 @@ def _owning_while_there(
     ]
 
 
-def _known(truth: ServerTruth, clock: WallClock) -> frozenset[str]:
+def _known(truth: ServerTruth) -> frozenset[str]:
     """The sessions of which the logs tell whether, and when, they ended.
 
-    Not those without an end in logs that are not complete, nor those that ended when the wall clock
-    was set.
+    Not those without an end in logs that are not complete.
     """
     return frozenset(
         name
         for name, life in truth.sessions().items()
-        if (clock.sure_of(life.closed_ms) if life.closed_ms is not None else not truth.reasons)
+        if life.closed_ms is not None or not truth.reasons
     )
 
 

@@ -6,7 +6,7 @@ is not held against the recipe, and the verdict says what is in doubt.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import Final, get_args
 
 import msgspec
 
@@ -33,6 +33,11 @@ from rumpus.version import __version__
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.own.references import is_reference
 from rumpus.workloads.registry import WORKLOADS
+
+SET_MEANWHILE: Final = (
+    "the host's wall clock was set during the run, so that nobody knows when happened what the "
+    "servers' logs tell: run again on a host whose clock is left alone"
+)
 
 MOST_TOLD = 5
 """How many items of a list a reason names; of the rest it gives the number."""
@@ -89,6 +94,9 @@ def lay_out(
         )
     promises, differing = _held_to(workload, record.recipe, record.promises, known)
     clock = record.wall_clock() if record.clock_anchors else None
+    set_meanwhile = clock is not None and not clock.steady and record.ensemble != "sim"
+    if set_meanwhile:
+        clock = None
     if run.bare:
         # Only what a run wrote numbers its records, and counts them at the end.
         found = Contradictions(history=[] if said is None else contradictions_alone(history))
@@ -110,7 +118,7 @@ def lay_out(
         truth=None if found.logs else files.truth,
         wire=WireRecords() if found.wire else files.wire,
         clock=clock,
-        leases=None if found.clock or found.logs else files.leases,
+        leases=None if clock is None or found.logs else files.leases,
         line=line,
         path=workload.path,
         session_timeout=record.session_timeout,
@@ -131,6 +139,7 @@ def lay_out(
     )
     return workload.lay_out(timeline), [
         *_of_evidence(files, found),
+        *([CheckResult(name="clocks", unknown=[SET_MEANWHILE])] if set_meanwhile else ()),
         *differing,
         *(_questions_of_end(history) if said is not None or not run.bare else ()),
     ]

@@ -2,7 +2,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.exclusion.herd import check_herd
-from rumpus.checker.timeline.clock import WallClock
 from rumpus.checker.timeline.holds import Words, extract_holds
 from rumpus.checker.timeline.ownership import Ownership, ServerView
 from tests.checker.laid_out import laid_out
@@ -46,19 +45,6 @@ def test_a_watch_left_over_from_an_earlier_attempt_does_not_count():
     recorded.add(6, 1, "invoke", "acquire").add(6, 2, "invoke", "acquire")
     recorded.release(10, 12, 0).link(11, 1, "/l/a").link(11, 2, "/l/a")
     assert herd(recorded).anomalies == []
-
-
-def test_where_the_servers_clocks_were_set_their_times_are_not_used():
-    """They say that the node was made after c1 had given up, by a clock that was set later."""
-    recorded = Recorded().acquire(1, 2, 0, node="/l/a", token=9)
-    recorded.add(3, 1, "invoke", "acquire").add(5, 1, "fail", "acquire", error="timed out")
-    recorded.add(6, 1, "invoke", "acquire").add(6, 2, "invoke", "acquire")
-    recorded.release(10, 12, 0).link(11, 1, "/l/a").link(11, 2, "/l/a")
-    given = {"server": ServerView(owners=[owned("/l/a", 9, 10)])}
-    right = WallClock([(0, 0), (99 * MS, 99 * MS)])
-    set_back = WallClock([(0, 0), (5 * MS, 5 * MS), (6 * MS, 1 * MS), (99 * MS, 94 * MS)])
-    assert len(herd(recorded, clock=right, **given).anomalies) == 1
-    assert herd(recorded, clock=set_back, **given).anomalies == []
 
 
 def overrunning(outcome):

@@ -204,13 +204,6 @@ def test_what_is_gone_before_the_grant_returns_shows_nothing():
     )
 
 
-def test_clocks_that_were_set_show_nothing():
-    servers = Servers()
-    queue(servers)
-    told = servers.line(clock=WallClock([(0, 0), (1_000_000_000, 5_000_000_000)]))
-    assert told == "the servers' clocks were set, so it is unknown which znodes a call made"
-
-
 def test_a_random_name_may_end_like_a_sequence_number():
     servers = Servers(4)
     for number in range(12):

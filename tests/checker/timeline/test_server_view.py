@@ -119,7 +119,6 @@ def test_turns_tell_when_each_node_came_to_be_first():
     }
     assert view(*txns).turns == {f"/l/{name}": turn for name, turn in turns.items()}
     assert view(*txns, reasons=["a gap"]).turns == {}
-    assert view(*txns, clock=WallClock([(0, 0), (9 * MS, 50 * MS)])).turns == {}
 
 
 def test_nodes_tell_how_often_their_parent_had_been_created_again():
@@ -228,12 +227,6 @@ def test_a_single_node_that_servers_differ_on_may_have_been_deleted_between():
     txns = [create(11, "/l", 1), create(12, "/l", 2)]
     forked = [txn(13, "delete", 1, path="/l")]
     assert [o.loss for o in view(*txns, kind="single", forked=forked).owners] == [12, None]
-
-
-def test_a_session_that_ended_while_the_clock_was_set_is_not_known():
-    closed = [txn(zxid, "closeSession", zxid - 5, cxid=0, paths=()) for zxid in (6, 9)]
-    reset = WallClock([(0, 0), (80 * MS, 80 * MS), (85 * MS, 200 * MS)])
-    assert view(opened(1), opened(2), opened(4), *closed, clock=reset).known == {"0x1", "0x2"}
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 7)), max_size=30))
