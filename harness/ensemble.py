@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from rumpus.harness.damage import Damage
 from rumpus.harness.simulated_faults import Machines
@@ -65,8 +65,20 @@ Losses = Mapping[str, Mapping[str, float]]
 """Node -> the node from which it loses packets -> their share, above 0 and below 1."""
 
 
+class Slowness(NamedTuple):
+    """How late packets arrive, in seconds: ``delay``, and a random part of ``jitter`` more.
+
+    ``bytes_per_second``: how many pass in a second; packets wait for those before them. 0: no
+    limit.
+    """
+
+    delay: float = 0.0
+    jitter: float = 0.0
+    bytes_per_second: int = 0
+
+
 class Packets(Protocol):
-    """Packets between servers, which can be lost at random."""
+    """Packets between servers, which can be lost at random, or be late."""
 
     def lose(self, losses: Losses) -> None:
         """Lose packets from now on, in place of earlier losses; ``{}``: none."""
@@ -76,6 +88,18 @@ class Packets(Protocol):
 
     def lost(self) -> int:
         """How many packets have been lost since ``lose`` was last called."""
+
+    def slow_down(self, node: str, links: Mapping[str, Slowness]) -> None:
+        """Have packets from these servers arrive late at a node, in place of what was late there.
+
+        ``{}``: none.
+        """
+
+    def slowness(self) -> dict[str, dict[str, Slowness]]:
+        """Node -> the node from which packets arrive late -> how late; only nodes with any."""
+
+    def slowed(self) -> int:
+        """How many packets have been late at nodes since ``slow_down`` was last called for them."""
 
 
 DiskTrouble = Literal["slow", "full", "failing", "lying"]
@@ -210,6 +234,9 @@ class Ensemble(Protocol):
 
         Tried for real. A node can be reached even if its server is dead.
         """
+
+    def applied(self, node: str) -> int:
+        """The zxid of the last transaction that a server says it has applied; 0 if it says none."""
 
     def serves(self, node: str) -> bool:
         """Whether a node answers ``srvr`` as part of a quorum, within a second."""

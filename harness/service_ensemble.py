@@ -109,6 +109,10 @@ class ServiceEnsemble:
         """Taken for granted."""
         return True
 
+    def applied(self, node: str) -> int:  # noqa: ARG002 - as Ensemble says
+        """It does not say."""
+        return 0
+
     def serves(self, node: str) -> bool:
         """Whether it accepts a connection within a second."""
         try:

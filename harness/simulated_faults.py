@@ -20,17 +20,8 @@ class Machines(Protocol):
     def clock_rate(self, node: str) -> float:
         """How fast its clocks run; 1: at the right speed."""
 
-    def delay_replication(self, node: str, seconds: float) -> None:
-        """Delay what other servers send to a server by so many seconds; 0: no delay."""
-
-    def replication_delay(self, node: str) -> float:
-        """The seconds by which such traffic is delayed now."""
-
     def reseed(self, number: int) -> None:
         """Draw the world's random choices anew from now on; a number gives a future."""
-
-    def applied(self, node: str) -> int:
-        """The zxid of the last transaction that a server has applied; 0: it has never run."""
 
 
 class ClientThreads(Protocol):

@@ -8,6 +8,7 @@ short to make the follower give up its leader (``syncLimit``).
 
 from typing import Any
 
+from rumpus.harness.ensemble import Packets, Slowness
 from rumpus.nemesis.fault import FORCE_BOUND, Draft, Turn
 from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.server_fault import ServerFault
@@ -30,7 +31,7 @@ class FollowerLag(ServerFault):
         "is behind the leader"
     )
     works_on = "the servers' network"
-    needs = "simulation"
+    needs = "delay"
     several_nodes = "a single server has no followers"
 
     def __init__(self, *args: Any) -> None:
@@ -43,6 +44,12 @@ class FollowerLag(ServerFault):
         del turn
         return Draft(Targets(role="follower"), lasting=True)
 
+    @property
+    def _packets(self) -> Packets:
+        packets = self.context.ensemble.packets
+        assert packets is not None  # ``registry.require`` saw to it
+        return packets
+
     def choose(self) -> None:
         """Choose among the running servers, without the leader: it cannot be behind."""
         super().choose()
@@ -53,12 +60,13 @@ class FollowerLag(ServerFault):
 
     def inject(self) -> None:
         """Have everything from other servers arrive late."""
+        slow = Slowness(self._seconds)
         for node in self.chosen:
-            self.context.machines.delay_replication(node, self._seconds)
+            others = [other for other in self.context.ensemble.nodes if other != node]
+            self._packets.slow_down(node, dict.fromkeys(others, slow))
 
     def in_force(self) -> Finding:
         """Wait until they serve, but lack what the leader had applied half the delay ago."""
-        machines = self.context.machines
         seen: list[tuple[float, int]] = []
         applied = self._applied_by_leader
 
@@ -69,7 +77,7 @@ class FollowerLag(ServerFault):
                 seen.append((now, applied(leads)))
             old = max((zxid for at, zxid in seen if at <= now - self._seconds / 2), default=0)
             return all(
-                self.context.ensemble.serves(node) and machines.applied(node) < old
+                self.context.ensemble.serves(node) and self.context.ensemble.applied(node) < old
                 for node in self.chosen
             )
 
@@ -87,25 +95,24 @@ class FollowerLag(ServerFault):
 
         Then its zxid is only its epoch's. A follower is in step with a leader before it serves.
         """
-        zxid = self.context.machines.applied(leader)
+        zxid = self.context.ensemble.applied(leader)
         return zxid if zxid & COUNTER else 0
 
     def heal(self) -> None:
         """Let packets pass without delay."""
         for node in self.chosen:
-            self.context.machines.delay_replication(node, 0.0)
+            self._packets.slow_down(node, {})
 
     def healed(self, timeout: float) -> Finding:
         """No delay is left; wait until they have applied all that the leader has applied by now."""
-        machines = self.context.machines
-        if late := self.still_wrong(machines.replication_delay, 0):
-            return Finding(False, f"still reached late: {late}")
+        if late := sorted(self._packets.slowness().keys() & {*self.chosen}):
+            return Finding(False, f"still reached late: {', '.join(late)}")
         leads = self.context.ensemble.leader()
         goal = 0 if leads is None else self._applied_by_leader(leads)
 
         def behind() -> list[str]:
             serving = filter(self.context.ensemble.serves, self.chosen)
-            return [node for node in serving if machines.applied(node) < goal]
+            return [node for node in serving if self.context.ensemble.applied(node) < goal]
 
         begun = self.context.monotonic()
         if not self.context.until(lambda: not behind(), timeout):

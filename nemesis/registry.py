@@ -23,7 +23,7 @@ from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.follower_lag import FollowerLag
-from rumpus.nemesis.packet_loss import PacketLoss
+from rumpus.nemesis.packets import PacketDelay, PacketLoss
 from rumpus.nemesis.partition import Partition
 from rumpus.nemesis.processes import ClientKill, ClientPause, Kill, Pause, PowerOff
 from rumpus.nemesis.reseed import Reseed
@@ -56,6 +56,7 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         RollingUpgrade,
         FileFail,
         FileDamage,
+        PacketDelay,
     )
 }
 """Every kind of fault by name. Kinds of other repositories come last (``register``)."""
@@ -69,8 +70,8 @@ RESERVED = ("none", "all", OUTSIDE)
 SIMULATED = tuple(k for k, fault in FAULTS.items() if fault.usual)
 """The kinds of fault in random plans for simulated servers, by default."""
 
-EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "simulation")
-"""The kinds of fault in random plans for real servers, by default."""
+EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "delay")
+"""The kinds of fault in random plans for real servers, by default: any host allows them."""
 
 SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound and fault.drawn)
 """The kinds of fault under which ZooKeeper keeps its guarantees, however they are combined."""

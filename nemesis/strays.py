@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from rumpus.harness.ensemble import Disks, EnvironmentRefusal
+from rumpus.harness.ensemble import Disks, EnvironmentRefusal, Packets
 from rumpus.harness.simulated_faults import ClientMachines, ClientThreads, Machines
 from rumpus.nemesis.clock import Clocks
 from rumpus.nemesis.fault import Target
@@ -26,8 +26,8 @@ def strays(context: FaultContext) -> list[Stray]:
     found: list[Stray] = []
     if normal(ensemble.grudge()):
         found.append(Stray("network", "servers were partitioned", ensemble.heal))
-    if ensemble.packets is not None and ensemble.packets.losses():
-        found.append(Stray("network", "servers lost packets", partial(ensemble.packets.lose, {})))
+    if ensemble.packets is not None:
+        found += _of_packets(ensemble.packets)
     for node in ensemble.nodes:
         state = ensemble.state(node)
         if state != "running":
@@ -71,12 +71,17 @@ def _of_disks(disks: Disks, nodes: Iterable[str]) -> Iterator[Stray]:
             yield Stray(node, f"{node}'s disk was {trouble}", partial(disks.mend_disk, node))
 
 
+def _of_packets(packets: Packets) -> Iterator[Stray]:
+    if packets.losses():
+        yield Stray("network", "servers lost packets", partial(packets.lose, {}))
+    for node in packets.slowness():
+        words = f"packets arrived late at {node}"
+        yield Stray(node, words, partial(packets.slow_down, node, {}))
+
+
 def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:
     for node in nodes:
         yield from _of_clock(machines, node, node)
-        if delay := machines.replication_delay(node):
-            words = f"{node} was reached by other servers {delay:g} s late"
-            yield Stray(node, words, partial(machines.delay_replication, node, 0.0))
 
 
 def _of_threads(threads: ClientThreads, count: int) -> Iterator[Stray]:

@@ -18,6 +18,7 @@ MARK = "faults"
 PARTLY: Final[Mapping[Capability, str]] = {
     "simulation": "simulated",
     "clock": "simulated, Redis",
+    "delay": "ZooKeeper's",
     "triggers": "ZooKeeper's",
     "full-disk": "ZooKeeper's",
     "disk-journal": "ZooKeeper's",

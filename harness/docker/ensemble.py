@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rumpus.harness import srvr
 from rumpus.harness.docker import packet_filter
+from rumpus.harness.docker.container_packets import ContainerPackets
 from rumpus.harness.docker.disks import ContainerDisks
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.image import (
@@ -22,7 +23,6 @@ from rumpus.harness.docker.image import (
     version_of,
 )
 from rumpus.harness.docker.leftovers import is_left, labels, remove_run
-from rumpus.harness.docker.lossy_network import LossyNetwork
 from rumpus.harness.docker.nodes import DockerNode
 from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.server_kind import Answer
@@ -108,7 +108,7 @@ class DockerEnsemble:
         self.upgrades = self if system == NODE else None
         self._report = report
         self.containers: Containers | None = self
-        self.packets: Packets | None = LossyNetwork(lambda: self._nodes, self._everywhere)
+        self.packets: Packets | None = ContainerPackets(lambda: self._nodes, self._everywhere)
         self._disks = ContainerDisks(lambda: self._nodes, DATA, LOGS)
         self.disks: Disks | None = self._disks if system == NODE else None
         self.clocks: WallClocks | None = self if self._kind.clock_command else None
@@ -371,6 +371,11 @@ class DockerEnsemble:
         script = packet_filter.reach_script(self._nodes[target].ip)
         return packet_filter.reached(*self._nodes[source].run_in_network(script))
 
+    def applied(self, node: str) -> int:
+        """The zxid of the last transaction that a server says it has applied; 0 if it says none."""
+        found = srvr.ask(self._nodes[node].address)
+        return 0 if found is None else found.zxid
+
     def serves(self, node: str) -> bool:
         """Whether a node says within a second that it serves, in a quorum if it needs one."""
         return _serving(self._ask(self._nodes[node]))
@@ -444,6 +449,8 @@ class DockerEnsemble:
             found["upgrade"] = Availability(available=False, why=why)
             why = "these servers are not ZooKeeper's, and only its requests are known"
             found["triggers"] = Availability(available=False, why=why)
+            why = "only ZooKeeper's servers tell how far behind they are"
+            found["delay"] = Availability(available=False, why=why)
             why = "only ZooKeeper's servers have volumes that can be filled"
             found["full-disk"] = found["disk-journal"] = Availability(available=False, why=why)
         elif self._image is not None and version_of(self._image) is None:

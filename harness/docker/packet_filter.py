@@ -1,15 +1,19 @@
 """The packet filter of a node's network, as iptables text: rules to load, and rules read back.
 
 All rules are in chains of their own, to which ``INPUT`` jumps first: one for partitions, one for
-losses. So a partition replaces another in one atomic load, healing empties the chain, and no other
-rules are changed.
+losses, one for delays. So a partition replaces another in one atomic load, healing empties the
+chain, and no other rules are changed. Delays are in the table ``mangle``, which packets meet before
+the others: so they are late first, and may be dropped when they arrive.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 
+from rumpus.harness.ensemble import Slowness
+
 CHAIN = "RUMPUS"
 LOSSES = "RUMPUS-LOSSES"
+DELAYS = "RUMPUS-DELAYS"
 
 _DROP = re.compile(rf"-A {CHAIN} -s (\S+?)(?:/32)? -j DROP")
 
@@ -35,13 +39,47 @@ def loss_script(shares: Mapping[str, float]) -> str:
     return _load_script(LOSSES, rules)
 
 
-def _load_script(chain: str, rules: Iterable[str]) -> str:
+_END_DELAYS = (
+    "before=$(cat /run/packet-delay.pid 2>/dev/null || echo none); "
+    "kill $before 2>/dev/null && while kill -0 $before 2>/dev/null; do sleep 0.01; done; "
+    "rm -f /run/packet-delay.pid"
+)
+
+
+def delay_script(links: Mapping[str, Slowness]) -> str:
+    """A bash script that makes packets from these addresses late, and no others.
+
+    The rules go before the program that lets packets pass ends: while it is not there, packets
+    pass at once.
+
+    Args:
+        links: IPv4 address -> how slow.
+    """
+    numbered = [*enumerate(sorted(links.items()), 1)]
+    queues = " ".join(
+        f"{number}:{round(1e6 * slow.delay)}:{round(1e6 * slow.jitter)}:{slow.bytes_per_second}"
+        for number, (_, slow) in numbered
+    )
+    rules = (
+        f"-s {source}/32 -j NFQUEUE --queue-num {number} --queue-bypass"
+        for number, (source, _) in numbered
+    )
+    return (
+        f"{_load_script(DELAYS, (), 'mangle')}"
+        f"{_END_DELAYS}\n"
+        f"{f'packet-delay {queues}' if queues else ''}\n"
+        f"{_load_script(DELAYS, rules, 'mangle')}"
+    )
+
+
+def _load_script(chain: str, rules: Iterable[str], table: str = "filter") -> str:
     lines = "".join(f"-A {chain} {rule}\\n" for rule in rules)
+    iptables = f"iptables -w -t {table}"
     return (
         "set -e\n"
-        f"iptables -w -n -L {chain} >/dev/null 2>&1 || iptables -w -N {chain}\n"
-        f"iptables -w -C INPUT -j {chain} 2>/dev/null || iptables -w -I INPUT -j {chain}\n"
-        f"printf '*filter\\n:{chain} - [0:0]\\n{lines}COMMIT\\n' | iptables-restore -w --noflush\n"
+        f"{iptables} -n -L {chain} >/dev/null 2>&1 || {iptables} -N {chain}\n"
+        f"{iptables} -C INPUT -j {chain} 2>/dev/null || {iptables} -I INPUT -j {chain}\n"
+        f"printf '*{table}\\n:{chain} - [0:0]\\n{lines}COMMIT\\n' | iptables-restore -w --noflush\n"
     )
 
 
@@ -68,6 +106,25 @@ def lossy(listing: str) -> dict[str, tuple[float, int]]:
         return {}
     found = filter(None, map(_LOSES.fullmatch, lines))
     return {each[1]: (round(float(each[2]), 4), int(each[3] or 0)) for each in found}
+
+
+QUEUES_SCRIPT = "iptables -w -t mangle -v -S && cat /proc/net/netfilter/nfnetlink_queue"
+"""A script that prints the rules for delays, and the queues that somebody reads; for `queued`."""
+
+_QUEUES = re.compile(
+    rf"-A {DELAYS} -s (\S+?)(?:/32)?(?: -c (\d+) \d+)? -j NFQUEUE --queue-num (\d+) --queue-bypass"
+)
+_READ = re.compile(r"\s*(\d+)(?:\s+\d+){8}")
+
+
+def queued(listing: str) -> dict[str, int]:
+    """Address -> how many of its packets were queued, where somebody lets them pass later."""
+    lines = [line.rstrip() for line in listing.splitlines()]
+    if not any(re.fullmatch(rf"-A INPUT(?: -c \d+ \d+)? -j {DELAYS}", line) for line in lines):
+        return {}
+    served = {found[1] for found in map(_READ.fullmatch, lines) if found}
+    found = filter(None, map(_QUEUES.fullmatch, lines))
+    return {each[1]: int(each[2] or 0) for each in found if each[3] in served}
 
 
 def dropped(listing: str) -> frozenset[str]:

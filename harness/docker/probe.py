@@ -18,8 +18,8 @@ _TRIALS: dict[Capability, tuple[str, str]] = {
         "a kernel with a packet filter (netfilter) that containers with NET_ADMIN may set",
     ),
     "delay": (
-        "tc qdisc add dev lo root netem delay 1ms",
-        "a kernel with the netem queueing discipline (`modprobe sch_netem` where it is a module)",
+        "iptables -w -t mangle -A INPUT -j NFQUEUE --queue-num 1 && packet-delay 1:1000:0:0",
+        "a kernel with netfilter's queues (`modprobe nfnetlink_queue` where it is a module)",
     ),
     "loss": (
         "iptables -w -A INPUT -m statistic --mode random --probability 0.1 -j DROP",

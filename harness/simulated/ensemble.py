@@ -37,7 +37,7 @@ _POLL_S = 0.05
 OFFERED: Final[Mapping[Capability, Availability]] = {
     **dict.fromkeys(
         (
-            *("kill", "pause", "partition", "loss", "clock", "stall", "triggers"),
+            *("kill", "pause", "partition", "delay", "loss", "clock", "stall", "triggers"),
             *("full-disk", "disk-journal"),
             "simulation",
         ),
@@ -179,6 +179,10 @@ class SimEnsemble:
             for node in self.nodes
         }
         return {node: others for node, others in refused.items() if others}
+
+    def applied(self, node: str) -> int:
+        """The zxid of the last transaction that a server has applied."""
+        return self.cluster.zxid(node)
 
     def reaches(self, source: str, target: str) -> bool:
         """Whether packets pass both ways between two nodes now, whatever their servers do."""

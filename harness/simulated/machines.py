@@ -1,11 +1,11 @@
 """Faults of simulated machines, of servers and of clients: disks, clocks, delays, threads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING
 
 from rumpus.harness.damage import Damage, damaged
-from rumpus.harness.ensemble import DiskTrouble, Losses
+from rumpus.harness.ensemble import DiskTrouble, Losses, Slowness
 from rumpus.harness.links.triggers import SWITCH, FrameSeen
 from rumpus.simulation.kernel.clock import BOOT, Clock
 from rumpus.simulation.kernel.process import Process
@@ -34,6 +34,8 @@ class SimMachines:
         self._cluster = cluster
         self._network = network
         self._troubles: dict[str, DiskTrouble] = {}
+        self._delayed: dict[str, int] = {}
+        """How many packets had been late at a node when ``slow_down`` was last called for it."""
         self._dropped = 0
         """How many packets between servers had been lost when ``lose`` was last called."""
 
@@ -102,15 +104,37 @@ class SimMachines:
             return None
         return (process.clock.wall() - process.clock.true_wall()) / SECOND
 
-    def delay_replication(self, node: str, seconds: float) -> None:
-        """Delay the packets of all other servers to a server."""
+    def slow_down(self, node: str, links: Mapping[str, Slowness]) -> None:
+        """Have packets from these servers arrive late at a node."""
         for source in self._others(node):
-            self._network.delay(source, node, round(seconds * SECOND))
+            wanted, now = links.get(source, Slowness()), self._slowness(source, node)
+            if wanted[:2] != now[:2]:
+                delay, jitter = (round(each * SECOND) for each in wanted[:2])
+                self._network.delay(source, node, delay, jitter)
+            if wanted.bytes_per_second != now.bytes_per_second:
+                self._network.rate(source, node, wanted.bytes_per_second or None)
+        self._delayed[node] = self._all_delayed(node)
 
-    def replication_delay(self, node: str) -> float:
-        """The longest delay of packets to a server from another, in seconds."""
-        delays = (self._network.path(source, node).delay for source in self._others(node))
-        return max(delays, default=0) / SECOND
+    def slowed(self) -> int:
+        """How many packets have been late since then."""
+        return sum(self._all_delayed(node) - before for node, before in self._delayed.items())
+
+    def _all_delayed(self, node: str) -> int:
+        """How many packets from other servers have ever been late at a server."""
+        return sum(self._network.path(source, node).delayed for source in self._others(node))
+
+    def slowness(self) -> dict[str, dict[str, Slowness]]:
+        """What is late now."""
+        found: dict[str, dict[str, Slowness]] = {}
+        for node in self._cluster.nodes:
+            for source in self._others(node):
+                if any(slowness := self._slowness(source, node)):
+                    found.setdefault(node, {})[source] = slowness
+        return found
+
+    def _slowness(self, source: str, node: str) -> Slowness:
+        path = self._network.path(source, node)
+        return Slowness(path.delay / SECOND, path.jitter / SECOND, path.bytes_per_second or 0)
 
     def lose(self, losses: Losses) -> None:
         """Lose packets between servers at random."""
@@ -142,10 +166,6 @@ class SimMachines:
     def reseed(self, number: int) -> None:
         """Draw all random choices anew from now on."""
         self._cluster.simulator.reseed(number)
-
-    def applied(self, node: str) -> int:
-        """The zxid of the last transaction that a server has applied."""
-        return self._cluster.zxid(node)
 
     def _others(self, node: str) -> list[str]:
         return [other for other in self._cluster.nodes if other != node]

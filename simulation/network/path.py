@@ -30,6 +30,7 @@ class Path:
         "corruption",
         "cut",
         "delay",
+        "delayed",
         "dropped",
         "duplicated",
         "duplication",
@@ -56,6 +57,8 @@ class Path:
         self._busy_until = 0
         self.dropped = 0
         """How many packets have been lost so far."""
+        self.delayed = 0
+        """How many packets have been made late so far."""
         self.duplicated = 0
         """How many packets have arrived twice so far; the receiver's kernel drops the second."""
         self.senders: dict[Sender, None] = {}
@@ -101,6 +104,7 @@ class Path:
         as TCP delivers in order.
         """
         time = self.latency() + self.delay
+        self.delayed += bool(self.delay or self.jitter or self.bytes_per_second)
         if self.jitter:
             time += int(self._random() * self.jitter)
         if self.reordering and self._random() < self.reordering:

@@ -95,6 +95,12 @@ class Servers(Processes):
         self.machines = self.disks = Machines(self)
         self.packets = Packets()
 
+    def applied(self, node):
+        """A transaction each millisecond."""
+        links = self.packets.slowness().get(node, {}).values()
+        late = max((slowness.delay for slowness in links), default=0)
+        return max(0, int(1000 * (self.now - late)))
+
     def client_address(self, node):
         return node, 2181
 
@@ -162,7 +168,6 @@ class Machines(Clocks):
         super().__init__()
         self._servers = servers
         self._troubles = {}
-        self._delays = {}
 
     def power_off(self, node):
         if self.takes("power_off", node):
@@ -182,28 +187,18 @@ class Machines(Clocks):
     def disk_trouble(self, node):
         return self._troubles.get(node)
 
-    def delay_replication(self, node, seconds):
-        if self.takes("delay_replication", node):
-            self._delays[node] = seconds
-
-    def replication_delay(self, node):
-        return self._delays.get(node, 0.0)
-
-    def applied(self, node):
-        """A transaction each millisecond."""
-        return max(0, int(1000 * (self._servers.now - self.replication_delay(node))))
-
     def mend_disk(self, node):
         if self.takes("mend_disk", node):
             self._troubles.pop(node, None)
 
 
 class Packets(Faulty):
-    """Ten packets are lost a moment, whatever the share."""
+    """Ten packets are lost, and ten are late, whatever the share."""
 
     def __init__(self):
         super().__init__()
         self._losses = {}
+        self._slowness = {}
         self.quiet = False
 
     def lose(self, losses):
@@ -215,6 +210,16 @@ class Packets(Faulty):
 
     def lost(self):
         return 0 if self.quiet or not self._losses else 10
+
+    def slow_down(self, node, links):
+        if self.takes("slow_down", node):
+            self._slowness[node] = dict(links)
+
+    def slowness(self):
+        return {node: links for node, links in self._slowness.items() if links}
+
+    def slowed(self):
+        return 0 if self.quiet or not self.slowness() else 10
 
 
 class ClientMachines(Clocks):
@@ -414,6 +419,7 @@ class World:
             all(self.servers.serves(node) for node in self.servers.nodes)
             and not self.servers.grudge()
             and not self.servers.packets.losses()
+            and not self.servers.packets.slowness()
             and all(self.clients.state(client) == "running" for client in everyone)
             and not any(self.links.in_force(client) for client in everyone)
             and not any(self.links.delays(client) for client in everyone)

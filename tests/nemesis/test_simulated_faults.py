@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 
+from rumpus.harness.ensemble import Slowness
 from rumpus.harness.links.triggers import RequestAction
 from rumpus.nemesis.client_request import ACTIONS
 from rumpus.nemesis.entry import Entry, PlanError
@@ -11,7 +12,14 @@ from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.targets import Targets
 
 DISK_FAULTS = ("file-slow", "file-full", "file-fail", "file-lie")
-SERVER_FAULTS = ("power-off", "file-damage", *DISK_FAULTS, "clock-skew", "follower-lag")
+SERVER_FAULTS = (
+    "power-off",
+    "file-damage",
+    *DISK_FAULTS,
+    "clock-skew",
+    "follower-lag",
+    "packet-delay",
+)
 CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request", "client-delay")
 
 
@@ -53,7 +61,6 @@ def test_is_seen_in_force_and_healed(make_world, kind):
         ("file-fail", "servers", "trouble_disk"),
         ("file-lie", "servers", "trouble_disk"),
         ("clock-skew", "servers", "skew_clock"),
-        ("follower-lag", "servers", "delay_replication"),
         ("client-clock-skew", "clients", "skew_clock"),
         ("client-stall", "clients", "stall"),
     ],
@@ -61,6 +68,14 @@ def test_is_seen_in_force_and_healed(make_world, kind):
 def test_what_has_no_effect_is_not_in_force(make_world, kind, part, call):
     world = make_world()
     getattr(world, part).machines.ignored.add(call)
+    _, started, _ = told(world, kind)
+    assert not started["verified"]
+
+
+@pytest.mark.parametrize("kind", ["follower-lag", "packet-delay"])
+def test_packets_that_are_not_late_are_not_in_force(make_world, kind):
+    world = make_world()
+    world.servers.packets.ignored.add("slow_down")
     _, started, _ = told(world, kind)
     assert not started["verified"]
 
@@ -96,18 +111,19 @@ def test_a_slow_link_is_read_back_and_what_stays_slow_is_told(make_world):
 
 
 @pytest.mark.parametrize(
-    ("kind", "ignored", "words"),
+    ("kind", "part", "ignored", "words"),
     [
-        ("clock-skew", "skew_clock", "clocks still wrong: n2"),
-        ("follower-lag", "delay_replication", "still reached late: n2"),
+        ("clock-skew", "machines", "skew_clock", "clocks still wrong: n2"),
+        ("follower-lag", "packets", "slow_down", "still reached late: n2"),
+        ("packet-delay", "packets", "slow_down", "packets still arrive late at n1, n2, n3"),
     ],
 )
-def test_what_cannot_be_set_right_is_told(make_world, kind, ignored, words):
+def test_what_cannot_be_set_right_is_told(make_world, kind, part, ignored, words):
     world = make_world()
     nemesis = world.nemesis(plan_of(kind, Targets(names=("n2",))))
     start, stop = nemesis.schedule()
     assert nemesis.invoke(start.f, start.value)["verified"]
-    world.servers.machines.ignored.add(ignored)
+    getattr(world.servers, part).ignored.add(ignored)
     value = nemesis.invoke(stop.f, stop.value)
     assert not value["verified"]
     assert words in value["detail"]
@@ -118,10 +134,8 @@ def test_a_follower_that_does_not_catch_up_is_told(make_world, monkeypatch):
     nemesis = world.nemesis(plan_of("follower-lag", Targets(names=("n2",))))
     start, stop = nemesis.schedule()
     assert nemesis.invoke(start.f, start.value)["verified"]
-    applied = world.servers.machines.applied
-    monkeypatch.setattr(
-        world.servers.machines, "applied", lambda node: 5 if node == "n2" else applied(node)
-    )
+    applied = world.servers.applied
+    monkeypatch.setattr(world.servers, "applied", lambda node: 5 if node == "n2" else applied(node))
     value = nemesis.invoke(stop.f, stop.value)
     assert not value["verified"]
     assert "still behind after" in value["detail"]
@@ -136,7 +150,7 @@ def test_a_leader_without_a_transaction_in_its_epoch_is_nothing_to_catch_up_with
     assert nemesis.invoke("start", start.value)["verified"]
     epoch, leads = 5 << 32, world.servers.leader()
     monkeypatch.setattr(
-        world.servers.machines, "applied", lambda node: epoch if node == leads else epoch - 9
+        world.servers, "applied", lambda node: epoch if node == leads else epoch - 9
     )
     assert nemesis.invoke("stop", stop.value)["verified"]
 
@@ -203,14 +217,14 @@ def test_what_somebody_left_broken_is_a_stray(make_world):
     world = make_world()
     world.servers.machines.trouble_disk("n1", "slow")
     world.servers.machines.skew_clock("n3", step=0, rate=1.01)
-    world.servers.machines.delay_replication("n2", 0.5)
+    world.servers.packets.slow_down("n2", {"n1": Slowness(0.5)})
     world.clients.machines.stall(4, 0.5)
     world.clients.machines.skew_clock(0, step=0, rate=0.99)
     told = world.nemesis(FaultPlan(version=VERSION)).heal_all()
     assert told["verified"]
     found = {value["targets"][0]: value["detail"] for value in told["healed"]}
     assert found.keys() == {"n1", "n2", "n3", "c4", "c0"}
-    assert "n2 was reached by other servers 0.5 s late" in found["n2"]
+    assert "packets arrived late at n2" in found["n2"]
     assert "n1's disk was slow" in found["n1"]
     assert "c4's thread thread 0.5 was stalled" in found["c4"]
     assert world.nemesis(FaultPlan(version=VERSION)).heal_all()["detail"] == "nothing was broken"

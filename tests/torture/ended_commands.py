@@ -133,7 +133,7 @@ def _without_image() -> None:
     with contextlib.closing(connect()) as engine:
         for tag in (image_tag(NODE, OLD), f"rumpus/debian:{DEBIAN_RELEASES[OLD]}"):
             with contextlib.suppress(ImageNotFound):
-                engine.images.remove(tag)
+                engine.images.remove(tag, force=True)  # a build that was killed may be ending
 
 
 def ended_pytest(name: str, count: int, place: Path, seed: int = 0) -> Row:

@@ -194,7 +194,7 @@ def test_a_check_of_its_own_that_fails_is_not_a_defect_of_rumpus(project, rumpus
         (('kind = "flap"', 'kind = "kill"'), "its kind 'kill' is taken"),
         (('kind = "flap"', 'kind = "A b"'), "lower-case words"),
         (('needs = "kill"', 'needs = "magic"'), "its attribute needs is 'magic'"),
-        (('needs = "kill"', 'needs = "delay"'), "does not offer it"),
+        (('needs = "kill"', 'needs = "containers"'), "does not offer it"),
         (('causes = "leader change"', 'causes = "joy"'), "its attribute causes is 'joy'"),
         (("    def heal(", "    def mend("), "does not define heal"),
         (("class Flap(ServerFault)", "class Flap(Model)"), "is no subclass of rumpus.Fault"),
