@@ -28,8 +28,9 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = 30
 
 COSTS = Path(__file__).with_name("costs.json")
-"""Seconds of processor time of each test that takes more than one: of all its parameters that one
-run performed. ``RUMPUS_WRITE_COSTS=1 make test`` brings it up to date."""
+"""Seconds of processor time (on real servers: half of all time) of each test that takes more than
+one: of all its parameters that one run performed. ``RUMPUS_WRITE_COSTS=1 make test`` brings it up
+to date."""
 
 TIERS = ((8, 4), (4, 3), (1, 2))
 """What takes so many seconds is performed in one of so many commits."""
