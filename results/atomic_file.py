@@ -83,6 +83,34 @@ def named_file(path: Path, *, option: str) -> Path:
     raise StoreError(path, problem, f"remove it, or choose another place with {option}")
 
 
+def inside(directory: Path, place: str | Path, *, option: str) -> Path:
+    """The path of a file in a directory, by folders that are made if they are missing.
+
+    None of these is a link: whoever hands a directory on could have files written elsewhere by it.
+
+    Args:
+        directory: as the user names it.
+        place: of the file in it.
+        option: that names the directory.
+
+    Raises:
+        StoreError: a folder on the way is a link, or cannot be made.
+    """
+    path = directory
+    for name in Path(place).parts[:-1]:
+        path /= name
+        if path.is_symlink():
+            remedy = f"remove it, or choose another place with {option}"
+            raise StoreError(path, "cannot write in it (it is a symbolic link)", remedy)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError.from_os_error(
+                path, "make the directory", error, option=option
+            ) from error
+    return directory / place
+
+
 def _refuse_pipes(path: Path, option: str | None) -> None:
     """Refuse to put a file in the place of a pipe or a device, which others use.
 

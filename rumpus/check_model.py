@@ -21,6 +21,7 @@ from rumpus.results.escapes import escaped, escaped_lines
 from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
 from rumpus.results.run_directory import open_run
 from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.runs.made_here import STRANGE, is_made_here
 from rumpus.usage_error import UsageError
 
 _WIDEST = 100  # columns of a drawing
@@ -53,6 +54,9 @@ def check_model(arguments: argparse.Namespace) -> int:
         decision = decided(entry, table, initial, arguments.budget or BUDGET)
     except WrongOperations as error:
         raise UnreadableRun(path, f"not decided ({error})", which_model(table)) from error
+    if decision.valid is True and (why := _doubt(arguments.path)):
+        decision.valid = "unknown"
+        decision.unknown.append(why)
     document = decision_document(
         shown(path),
         name,
@@ -74,6 +78,16 @@ def check_model(arguments: argparse.Namespace) -> int:
     if arguments.svg is not None:
         _draw(arguments.svg, table, decision, console)
     return document.exit_code
+
+
+def _doubt(path: Path) -> str:
+    """Why a run's own history, if that was named, proves nothing; else empty."""
+    run = open_run(path)
+    if run.bare:
+        return ""
+    if changed := run.changes():
+        return f"since the run was sealed {changed[0]}: run it again, or restore what it wrote"
+    return "" if is_made_here(run.path) else STRANGE
 
 
 def _draw(file: Path, table: OperationTable, decision: Decision, console: Console) -> None:

@@ -16,6 +16,7 @@ well.
 """
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from rumpus.runs.run_settings import RunSettings
 
 _OURS: Final = frozenset({"kazoo", "rumpus"})
+_VERSION: Final = re.compile(r"[0-9A-Za-z.!]+")
+"""What names a version of kazoo, and no file that may be where the run is performed."""
 _MOST: Final = 1_000
 """How many places are remembered: the last ones."""
 
@@ -54,20 +57,28 @@ class Code(NamedTuple):
     place: str
 
 
-def code_of(settings: "RunSettings") -> Iterator[Code]:
-    """The code that a run of these settings imports or starts, but for that of rumpus and kazoo."""
+def code_of(settings: "RunSettings", *, absent: bool = False) -> Iterator[Code]:
+    """The code that a run of these settings imports or starts, but for that of rumpus and kazoo.
+
+    Args:
+        settings: what is asked for.
+        absent: whether modules count that are not here: they may be where the run is performed.
+    """
     references = references_of(settings)
     places = names_here().places if references else ()
     options = {settings.workload: "workload", settings.recipe: "recipe"}
     for name in references:
         module = name.partition(":")[0].partition(".")[0]
         place = _not_of_ours(name) if module in _OURS else _code_in(module, places)
+        if absent and place is None and module not in _OURS:
+            place = f"where it is performed, for {module} is not in {Path.cwd()}"
         if place:
             yield Code(options.get(name, "fault"), name, place)
     if settings.kazoo is not None:
         base, changes = changes_of(settings.kazoo)
         for each in (base, *changes):
-            if each and is_there(there := at_home(Path(each))):
+            there = at_home(Path(each))
+            if each and (is_there(there) or not _VERSION.fullmatch(each)):
                 yield Code("kazoo", each, str(there.resolve()))
     if settings.patch is not None:
         yield Code("patch", settings.patch, str(at_home(Path(settings.patch)).resolve()))
@@ -85,6 +96,8 @@ def untrusted(
     settings: "RunSettings",
     named: Collection[str] = (),
     within: Path | None = None,
+    *,
+    absent: bool = False,
 ) -> list[Code]:
     """What only a file names, and nobody has trusted; if nothing is left, it can be imported now.
 
@@ -93,11 +106,12 @@ def untrusted(
         settings: what it asks for.
         named: places of code that this command was asked for by its user (`places_of`).
         within: the directory in which it was found, and which may have come as a whole.
+        absent: as in `code_of`.
 
     Raises:
         UsageError: the file that keeps the trusted places is malformed.
     """
-    found = [each for each in code_of(settings) if each.place not in named]
+    found = [each for each in code_of(settings, absent=absent) if each.place not in named]
     names = names_here() if found or references_of(settings) else None
     known = trusted_places() if found else ()
     strange = [
@@ -128,7 +142,7 @@ def refusal(
     Raises:
         UsageError: the file that keeps the trusted places is malformed.
     """
-    strange = untrusted(source, settings, named)
+    strange = untrusted(source, settings, named, absent=True)
     return _refusal(source, strange, remedy) if strange else ""
 
 
@@ -147,6 +161,7 @@ def refuse_untrusted(
     trust: bool = False,
     named: Collection[str] = (),
     within: Path | None = None,
+    absent: bool = False,
 ) -> None:
     """Refuse to import what only a file names; where its modules are may be imported from now on.
 
@@ -156,12 +171,13 @@ def refuse_untrusted(
         trust: whether the user trusts all of it, from now on.
         named: as in `untrusted`.
         within: likewise.
+        absent: likewise.
 
     Raises:
         UsageError: it names code that nobody has trusted; the message says which, and where it is.
         StoreError: what is trusted from now on cannot be kept.
     """
-    strange = untrusted(source, settings, named, within)
+    strange = untrusted(source, settings, named, within, absent=absent)
     if not strange:
         return
     if trust:

@@ -141,6 +141,9 @@ def judge_replay(name: str, case: Case, outcome: TrialOutcome) -> Replay:
         seen = next((each for each in outcome.seen if each.promised), None)
         if seen is None and outcome.outcome == "unknown":
             return replace(told, reproduced="unknown", reasons=outcome.reasons)
+        if seen is None and (lacking := sorted({*case.expects.faults} - {*case.plan.kinds})):
+            why = f"the failure needs {', '.join(lacking)}, and the plan of the case has none"
+            return replace(told, reproduced="unknown", reasons=(why,))
     return told if seen is None else replace(told, anomaly=str(seen.fingerprint), story=seen.story)
 
 

@@ -14,22 +14,25 @@ from rumpus.trust import refuse_untrusted
 from rumpus.usage_error import UsageError
 
 
-def given_case(path: Path, *, trust: bool = False, within: Path | None = None) -> Case:
+def given_case(
+    path: Path, *, trust: bool = False, within: Path | None = None, elsewhere: bool = False
+) -> Case:
     """The case in a file, or that of a run's directory, whose code may be imported.
 
     Args:
         path: the file or the directory.
         trust: whether the user trusts the code that it names.
         within: the directory that was named, if it was found there.
+        elsewhere: whether it is performed in another directory: then modules count that are not in
+            this one.
 
     Raises:
         UsageError: it cannot be read, is malformed, or names code that is not trusted.
         UnreadableRun: something is missing or malformed.
     """
-    if not path.is_file():
-        return case_of_run(path, trust=trust)
-    case = load_case(path)
-    refuse_untrusted(path, case.task().settings, trust=trust, within=within)
+    case = load_case(path) if path.is_file() else case_of_run(path, trust=trust)
+    settings = case.task().settings
+    refuse_untrusted(path, settings, trust=trust, within=within, absent=elsewhere)
     return case
 
 

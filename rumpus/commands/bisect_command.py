@@ -42,7 +42,8 @@ def bisect_command(arguments: argparse.Namespace) -> int:
         UsageError: the case is malformed, or there are no such versions.
         EnvironmentRefusal: pip cannot list versions.
     """
-    case = given_case(arguments.path, trust=arguments.trust)
+    elsewhere = arguments.commits is not None
+    case = given_case(arguments.path, trust=arguments.trust, elsewhere=elsewhere)
     if arguments.repository is not None and arguments.commits is None:
         raise UsageError("--repository goes with --commits")
     seeds = arguments.seeds or (1 if _is_on_docker(case, arguments) else SEEDS)

@@ -20,7 +20,7 @@ from rumpus.results.likelihood import Likelihood, Moment
 from rumpus.results.likelihood_file import write_likelihood
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.judging import collector_at_rest, judge_stored, weigh_origin
 from rumpus.runs.made_here import note_written
 from rumpus.runs.recorded_settings import own_code, settings_of
 from rumpus.usage_error import UsageError
@@ -93,7 +93,8 @@ def _renew_report(directory: RunDirectory, likelihood: Likelihood) -> None:
     record = directory.read_record()
     own = own_code(record, settings_of(record, directory.path))
     with collector_at_rest():
-        record, timeline, verdict = judge_run(directory, *own)
+        record, timeline, verdict = judge_stored(directory, *own)
+        weigh_origin(directory, verdict)
         results = results_document(directory.path, record, timeline, verdict)
         directory.finish(record, timeline, verdict, results)
         note_written(directory.path)

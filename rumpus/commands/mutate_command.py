@@ -33,7 +33,7 @@ from rumpus.mutation.targets import Target, read, recipes_of, targets_of
 from rumpus.mutation.trials import Subject
 from rumpus.nights.sources import digest
 from rumpus.project_names import names_here
-from rumpus.results.atomic_file import write_atomically
+from rumpus.results.atomic_file import inside, write_atomically
 from rumpus.results.escapes import in_file_name, in_shell
 from rumpus.runs.run_arguments import given_options
 from rumpus.runs.run_settings import RunSettings
@@ -205,9 +205,9 @@ def _save_survivors(chosen: Sequence[SourceMutant], file: FateFile, patches: Pat
     """
     for each in chosen:
         fate = file.fates.get(each.id)
-        place = patches / f"{each.id}.diff"
+        name = Path(patches.name, f"{each.id}.diff")
+        place = inside(patches.parent, name, option="--output DIR")
         if fate is not None and fate.state in SURVIVING:
-            place.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(
                 place,
                 f"{fate.place}: {each.words}\n\nIf it is no mistake, in {NAME}:\n\n"

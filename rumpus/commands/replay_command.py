@@ -28,6 +28,10 @@ from rumpus.results.atomic_file import check_writable, named_file, write_atomica
 from rumpus.usage_error import UsageError
 
 _REPORT = "--report FILE"
+OTHER_RUN = (
+    "not the same run as the case's: the program, the recipe or kazoo has changed since, or the "
+    "file has"
+)
 _STYLES = {True: "bold red", False: "green", "unknown": "yellow"}
 
 
@@ -181,5 +185,5 @@ def _print(row: dict[str, Any], told: Replay | None, console: Console, *, alone:
     if alone and told is not None:
         for line in told.lines[1:]:
             console.print(Text(line), soft_wrap=True)
-        if told.reproduced is True and not told.same and told.case.digest is not None:
-            console.print(Text("not the same run as the case's: the program or kazoo has changed"))
+        if not told.same and told.case.digest is not None:
+            console.print(Text(OTHER_RUN), soft_wrap=True)

@@ -11,6 +11,7 @@ from rumpus.mutation.source_mutants import SourceMutant
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.store_error import StoreError
 from rumpus.results.untrusted_file import read_regular
+from rumpus.runs.made_here import is_noted, note
 from rumpus.usage_error import UsageError
 
 State = Literal["killed", "noticed", "survived", "same", "unreached", "equivalent"]
@@ -90,13 +91,15 @@ def _told(mutant: SourceMutant) -> dict[str, Any]:
 class FateFile:
     """The file of fates: one JSON object a line, the first of which says of what they are.
 
+    A fate is known if it was found here (`rumpus.runs.made_here`): the file may be anybody's.
+
     Args:
         path: the file.
         basis: a digest of all that decides them. Fates of another basis are forgotten.
 
     Attributes:
         fates: those that are known: id -> fate.
-        forgotten: how many were of another basis.
+        forgotten: how many were of another basis, or were not found here.
 
     Raises:
         UsageError: it is no such file.
@@ -105,6 +108,7 @@ class FateFile:
 
     def __init__(self, path: Path, basis: str) -> None:
         self.path = path
+        self._basis = basis.encode()
         self.fates: dict[str, Fate] = {}
         self.forgotten = 0
         lines = list(_lines(path)) if path.exists() else []
@@ -121,9 +125,11 @@ class FateFile:
             StoreError: it cannot be written.
         """
         self.fates[fate.id] = fate
+        line = msgspec.json.encode(fate)
+        note(self._basis, line)
         try:
             with self.path.open("ab") as file:
-                file.write(msgspec.json.encode(fate) + b"\n")
+                file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -147,7 +153,10 @@ class FateFile:
                 if number == len(lines):
                     return True, False
                 raise UsageError(f"{self.path}, line {number}: {error}") from error
-            self.fates[fate.id] = fate
+            if is_noted(self._basis, line):
+                self.fates[fate.id] = fate
+            else:
+                self.forgotten += 1
         return True, True
 
     def _begin(self, basis: str, fates: Sequence[Fate] = ()) -> None:

@@ -18,7 +18,7 @@ from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.laying_out import MOST_TOLD, lay_out, lossy_faults, workload_of
-from rumpus.runs.made_here import is_made_here
+from rumpus.runs.made_here import STRANGE, is_made_here
 from rumpus.runs.run_files import RunFiles, read_run
 from rumpus.usage_error import UsageError
 from rumpus.workloads.framework.judgement import OF_SERVERS, judge_timeline
@@ -199,6 +199,12 @@ def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
     return UnreadableRun(
         path, f"no history of {workload.name} ({error})", "see docs/reference/history-format.md"
     )
+
+
+def weigh_origin(run: RunDirectory, verdict: Verdict) -> None:
+    """A run that was not made here is not valid by its own files: `rumpus.runs.made_here`."""
+    if verdict.outcome == "valid" and not is_made_here(run.path):
+        weigh_doubt(verdict, STRANGE)
 
 
 def weigh_doubt(verdict: Verdict, reason: str) -> None:

@@ -20,8 +20,7 @@ from rumpus.nights.pages.places import INDEX
 from rumpus.nights.pages.rendering import rendered
 from rumpus.nights.pages.site import Page, Site
 from rumpus.results.store_error import StoreError
-from rumpus.runs.made_here import is_written_here
-from rumpus.serving.following import Follower, state_of, what_of
+from rumpus.serving.following import Follower, is_ours, state_of, what_of
 from rumpus.serving.served_files import inside, kind_of, listed, newest_runs, opened
 from rumpus.usage_error import UsageError
 
@@ -117,7 +116,7 @@ class Answers:
             refresh=REFRESH_S if run is not None and run.live else 0,
             name="/".join(place.rstrip("/").split("/")[1:]),
             run=run,
-            report=is_written_here(path, "report.html"),
+            report=is_ours(path, "report.html"),
             entries=entries,
             more=more,
         )

@@ -3,13 +3,16 @@
 import os
 import time
 from collections import Counter, deque
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
 from rumpus.checker.untrusted_file import UnfitFile, open_regular, read_regular
+from rumpus.results.run_directory import RunDirectory
 from rumpus.results.seal import SEAL
+from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.made_here import is_written_here
 
 T = TypeVar("T")
@@ -162,7 +165,7 @@ def what_of(directory: Path) -> str:
 def state_of(directory: Path) -> tuple[str, str, tuple[str, ...]]:
     """The state of a run in words, its tone, and the reasons of an outcome."""
     results = _document(directory / "results.json", _Results)
-    if results is not None and not is_written_here(directory, "results.json"):
+    if results is not None and not is_ours(directory, "results.json"):
         told = f"{results.outcome}, as it says"
         return told, "open", ("`rumpus check` did not write this here: it judges the run again",)
     if results is not None:
@@ -175,6 +178,23 @@ def state_of(directory: Path) -> tuple[str, str, tuple[str, ...]]:
     except OSError:
         silent = True
     return ("silent", "open", ()) if silent else ("goes on", "plain", ())
+
+
+def is_ours(directory: Path, name: str) -> bool:
+    """Whether a run's results, or its report, were written here, for the files that are there."""
+    if not is_written_here(directory, name):
+        return False
+    stats = (each.stat() for each in directory.rglob("*"))
+    stamp = tuple((each.st_ino, each.st_size, each.st_mtime_ns) for each in stats)
+    return _is_as_sealed(directory, stamp)
+
+
+@lru_cache(maxsize=4096)
+def _is_as_sealed(directory: Path, _stamp: tuple[tuple[int, int, int], ...]) -> bool:
+    try:
+        return not RunDirectory(directory).changes()
+    except UnreadableRun:
+        return False
 
 
 def _document(path: Path, kind: type[T]) -> T | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.results.atomic_file import check_writable, named_file, write_atomically
+from rumpus.results.atomic_file import check_writable, inside, named_file, write_atomically
 from rumpus.results.store_error import StoreError, UnreadableRun
 
 
@@ -122,3 +122,15 @@ def test_nothing_else_is_offered_where_there_is_no_option():
         UnreadableRun.from_os_error(Path("it"), "write it", error),
     ):
         assert str(told) == "it: cannot write it (Permission denied); make it accessible"
+
+
+def test_a_file_in_a_directory_is_not_behind_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    place = tmp_path / "given"
+    assert inside(place, "a/b/c.json", option="--output DIR") == place / "a" / "b" / "c.json"
+    assert (place / "a" / "b").is_dir()
+    (place / "cases").symlink_to(tmp_path / "elsewhere")
+    for name in ("cases/x.json", "cases/moved/x.json"):
+        with pytest.raises(StoreError, match="symbolic link"):
+            inside(place, name, option="--output DIR")
+    assert list((tmp_path / "elsewhere").iterdir()) == []

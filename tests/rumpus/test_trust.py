@@ -264,3 +264,28 @@ def test_a_directory_that_is_named_may_have_come_as_a_whole(here, capsys):
     assert not ran(here)
     assert main(["replay", "cases"]) in (0, 1, 3)
     assert ran(here)
+
+
+def committed(place):
+    """A repository with two commits."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q", "."], *(["commit", "-q", "--allow-empty", "-m", n] for n in "ab")):
+        subprocess.run([*git, *words], cwd=place, check=True)
+
+
+@pytest.mark.parametrize("settings", [{}, {"recipe": "fair", "kazoo": "../worktree/../no/kz"}])
+def test_what_is_only_where_a_commit_is_checked_out_is_not_trusted_either(
+    here, tmp_path, capsys, settings
+):
+    """There `../worktree` exists, and so does what lies in the commit."""
+    work = tmp_path / "work"
+    work.mkdir()
+    committed(work)
+    os.chdir(work)
+    sys.path.remove(str(here))
+    path = case(work, **settings)
+    assert main(["bisect", str(path), "--commits", "HEAD~1..HEAD", "--seeds", "1"]) == 2
+    assert "code that is not imported just because a file names it" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert trusted_places() == []

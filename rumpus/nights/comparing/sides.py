@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from rich.text import Text
 
 from rumpus.campaigns.case import SETTINGS
 from rumpus.campaigns.run_cases import judged_again
 from rumpus.checker.untrusted_file import files_below
-from rumpus.consoles import notices
 from rumpus.nights.memory.evidence import Moments
 from rumpus.nights.memory.store import Store
 from rumpus.nights.memory.store_rows import NOT_PERFORMED, Tally, without_software
 from rumpus.nights.records import FailureRow, RunRow, Subject
-from rumpus.results.escapes import escaped
+from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.made_here import is_made_here
 from rumpus.runs.recorded_settings import settings_of
 from rumpus.usage_error import UsageError
@@ -136,7 +134,11 @@ def _runs_in(path: Path) -> list[Path]:
 def _side_of_runs(word: str, directories: Iterable[Path], *, trust: bool) -> Side:
     rows: list[RunRow] = []
     failures: dict[str, FailureRow] = {}
+    seen: set[str] = set()
     for path in directories:
+        if (run := RunDirectory(path).read_record().run) in seen:
+            continue  # a copy
+        seen.add(run)
         row, shown = run_row(path, trust=trust)
         rows.append(row)
         failures |= {each.id: each for each in shown}
@@ -146,13 +148,18 @@ def _side_of_runs(word: str, directories: Iterable[Path], *, trust: bool) -> Sid
 def run_row(path: Path, *, trust: bool = False) -> tuple[RunRow, list[FailureRow]]:
     """A run that is judged from its directory, as a night would note it, and its failures.
 
-    A run does not tell which faults a failure needs, so its failures say none. One that was not
-    made here is never valid by its files alone.
+    A run does not tell which faults a failure needs, so its failures say none.
 
     Raises:
-        UsageError: its command line is not one of ``rumpus run``.
+        UsageError: its command line is not one of ``rumpus run``; or it was not made here: its own
+            files prove neither what it has nor what it lacks.
         UnreadableRun: something is missing or malformed.
     """
+    if not is_made_here(path):
+        raise UsageError(
+            f"{path} was not made here, so its own files prove neither what it shows nor what it "
+            "does not: take it at its word with `rumpus check --believe`, and compare then"
+        )
     judgement, outcome = judged_again(path, trust=trust)
     # What was asked for: other runs of the same have drawn something else.
     settings = settings_of(judgement.record, path)
@@ -179,15 +186,11 @@ def run_row(path: Path, *, trust: bool = False) -> tuple[RunRow, list[FailureRow
         for each in outcome.seen
         if each.promised
     ]
-    strange = outcome.outcome == "valid" and not is_made_here(path)
-    if strange:
-        words = f"{path}: not made here, so only what it broke counts (rumpus check --believe)"
-        notices().print(Text(escaped(words)), soft_wrap=True)
     row = RunRow(
         role="run",
         subject=subject.key,
         seed=outcome.seed,
-        outcome="unknown" if strange else outcome.outcome,
+        outcome=outcome.outcome,
         versions=outcome.versions,
         figures=outcome.figures,
         failures=tuple(each.id for each in failures),

@@ -25,6 +25,7 @@ from rumpus.nights.documents.summary import headline
 from rumpus.nights.memory.store import Store
 from rumpus.nights.night_notes import code_of
 from rumpus.nights.records import NightRow
+from rumpus.results.atomic_file import inside
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.shard import shard_of
 from rumpus.usage_error import UsageError
@@ -206,7 +207,7 @@ def join(parts: Mapping[Path, NightDocument], store: Store, directory: Path) -> 
     store.note_document(row.name, for_store(document))
     store.thin()
     for place, case in moved.items():
-        save_case(case, directory / place, OUTPUT)
+        save_case(case, inside(directory, place, option=OUTPUT), OUTPUT)
     write_outputs(document, directory, {})
     return document
 

@@ -57,7 +57,7 @@ def case(tmp_path):
 
 @one_in(2)
 def test_the_commit_is_found_and_nothing_is_left(repository, case, capsys):
-    words = ["bisect", case, "--commits", "HEAD~2..HEAD", "--repository", repository]
+    words = ["bisect", case, "--commits", "HEAD~2..HEAD", "--repository", repository, "--trust"]
     code = main([*map(str, words), "--seeds", "1", "--json"])
     told = json.loads(capsys.readouterr().out)
     names = [git(repository, "rev-parse", "--short", f"HEAD~{n}") for n in (2, 1, 0)]

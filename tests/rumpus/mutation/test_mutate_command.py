@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.mutation.fates import FateFile, fate_of
+from rumpus.mutation.source_mutants import SourceMutant
 from tests.sampling import one_in
 
 LOCK = """
@@ -104,3 +106,22 @@ def test_mutants_to_which_no_run_comes_decide_nothing(mutate, tmp_path):
     told = mutate("--jobs", 2)
     assert told.returncode == 3, told.stderr
     assert "shop.locks, StockLock.forget: line 6" in told.stdout
+
+
+def test_fates_that_were_not_found_here_are_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "maker"))
+    mutant = SourceMutant(
+        module="shop",
+        operator="drop",
+        function="f",
+        line=1,
+        statement=1,
+        before="x",
+        after="",
+        diff="",
+    )
+    FateFile(tmp_path / "a.jsonl", "basis").note(fate_of(mutant, "killed"))
+    assert [*FateFile(tmp_path / "a.jsonl", "basis").fates] == [mutant.id]
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    given = FateFile(tmp_path / "a.jsonl", "basis")
+    assert (given.fates, given.forgotten) == ({}, 1)

@@ -6,8 +6,10 @@ import shutil
 import pytest
 
 from rumpus.command_line import main
+from rumpus.results.run_directory import RunDirectory
 from rumpus.results.seal import seal
 from rumpus.runs import made_here
+from rumpus.runs.judging import judge_run, weigh_origin
 from rumpus.runs.made_here import is_made_here, made_file, note_made
 
 WORDS = ["--ensemble", "sim", "--seed", "3", "--time-limit", "6", "--nemesis", "none"]
@@ -106,13 +108,51 @@ def test_a_run_without_a_seal_was_made_nowhere(tmp_path):
     assert not is_made_here(tmp_path)
 
 
-def test_a_comparison_counts_no_green_of_a_run_from_elsewhere(performed, monkeypatch, capsys):
+def test_a_comparison_takes_no_run_from_elsewhere_and_each_run_once(
+    performed, monkeypatch, tmp_path, capsys
+):
     run, state = performed
-    words = ["compare", str(run), str(run), "--json"]
-    main(words)
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["runs"] == [0, 0]
-    assert "not made here, so only what it broke counts" in captured.err
+    words = ["compare", str(run), str(tmp_path / "runs"), "--json"]
+    for copy in ("a", "b"):
+        shutil.copytree(run, tmp_path / "runs" / copy)
+    assert main(words) == 2
+    assert "its own files prove neither what it shows nor" in " ".join(
+        capsys.readouterr().err.split()
+    )
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     assert main(words) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == [1, 1]
+    assert json.loads(capsys.readouterr().out)["runs"] == [1, 1], "copies are no further runs"
+
+
+def test_a_model_says_valid_of_a_runs_history_only_if_it_was_made_here(
+    monkeypatch, tmp_path, capsys
+):
+    runs = tmp_path / "runs"
+    assert main(["run", "sequence", *WORDS, "--runs", str(runs)]) == 0
+    words = ["check", str(runs / "latest"), "--model", "unique-ids", "--json"]
+
+    def told():
+        capsys.readouterr()
+        code = main(words)
+        return code, json.loads(capsys.readouterr().out)["unknown"]
+
+    assert told() == (0, [])
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+        code, (why,) = told()
+        assert code == 3
+        assert "--believe" in why
+    history = runs / "latest" / "history.jsonl"
+    lines = history.read_text().splitlines(keepends=True)
+    history.write_text("".join(lines[:-1]))
+    code, (why,) = told()
+    assert code == 3
+    assert "history.jsonl was changed" in why
+
+
+def test_what_is_written_of_a_run_from_elsewhere_is_not_valid_either(performed):
+    run, _ = performed
+    judgement = judge_run(RunDirectory(run.resolve()))
+    assert judgement.verdict.outcome == "valid"
+    weigh_origin(RunDirectory(run.resolve()), judgement.verdict)
+    assert judgement.verdict.outcome == "unknown"

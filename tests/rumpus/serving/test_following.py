@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from rumpus.results.seal import seal
 from rumpus.runs.made_here import is_written_here, note_written
 from rumpus.serving.following import SILENT_S, Follower
 
@@ -55,13 +56,17 @@ def test_faults_are_in_force_until_they_are_healed(run):
 
 def test_a_run_is_judged_and_has_an_outcome(run):
     follower = Follower(run)
-    (run / "seal.json").write_text("{}")
+    seal(run)
     assert (follower.progress().state, follower.progress().live) == ("is judged", True)
     (run / "results.json").write_text('{"outcome": "violation", "reasons": ["two held it"]}')
     note_written(run)
     done = follower.progress()
     assert (done.state, done.tone, done.reasons) == ("violation", "violation", ("two held it",))
     assert not done.live
+    assert Follower(run).progress().state == "violation"
+    add(run, line(0, "ok", "acquire", 2 * 10**9))  # since it was sealed
+    changed = Follower(run).progress()
+    assert (changed.state, changed.tone) == ("violation, as it says", "open")
 
 
 def test_results_that_somebody_else_has_written_are_no_outcome(run):
