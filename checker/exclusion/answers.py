@@ -18,12 +18,16 @@ from typing import Any
 
 from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.check import check
-from rumpus.checker.history import History, Operation
+from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.timeline.calm import calm_time
 from rumpus.checker.timeline.holds import Hold, Words
 from rumpus.checker.timeline.ownership import CLOCK_SLACK_NS, NodesOfHolds, Ownership, ServerView
 from rumpus.checker.timeline.timeline import Timeline
 from rumpus.checker.verdict import CheckResult, Kind
+
+HEARD_NS = 100_000_000
+"""How long a client runs undisturbed, connected, until it knows at the latest that its session has
+ended. One that knows that it is not connected has to ask at once."""
 
 FALSE_RELEASE = Kind(
     "false-release",
@@ -119,8 +123,12 @@ class _Logs:
         self._nodes = NodesOfHolds(view)
         self._timeline = timeline
         self._told_lost: dict[str, int] = {}
-        for op in timeline.history.events("session", "lost"):
-            self._told_lost.setdefault(op.value.get("session"), op.time)
+        self._connections: dict[int, list[Op]] = {}
+        for op in timeline.history.events("session"):
+            if op.f == "lost":
+                self._told_lost.setdefault(op.value.get("session"), op.time)
+            if op.f in ("connected", "suspended", "lost"):
+                self._connections.setdefault(op.value["client"], []).append(op)
 
     def ended_before(self, operation: Operation) -> int | None:
         """When the session of a grant ended, if it was before the call that returned the grant."""
@@ -128,7 +136,16 @@ class _Logs:
         end = self._view.ended(session)
         if end is None or self._view.believed or not self._view.tells(session, called):
             return None
-        return end.time if end.time < called - CLOCK_SLACK_NS else None
+        if end.time >= called - CLOCK_SLACK_NS:
+            return None
+        client = self._timeline.history.caller(operation.invoke)
+        told = [op for op in self._connections.get(client, ()) if op.index < operation.invoke.index]
+        lost = any(op.f == "lost" and op.value.get("session") == session for op in told)
+        if lost or (told and told[-1].f != "connected"):
+            return end.time
+        # Who was frozen acts once more before it hears of anything.
+        spans = self._timeline.disturbances.get(client, ())
+        return end.time if calm_time(spans, end.time, called) >= HEARD_NS else None
 
     def contradiction(self, operation: Operation, hold: Hold) -> tuple[Kind, str] | None:
         """What the answer of a hold's last release contradicts; None if nothing is known to."""

@@ -224,7 +224,7 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
                 )
         if members is None:
             continue
-        at_most = members(call.time, done.time)
+        at_most = members(_informed(timeline, history.caller(call), call.time), done.time)
         least = len(parts) // max(1, at_most)
         if own >= least:
             continue
@@ -240,6 +240,16 @@ def check_sizes(timeline: Timeline, parts: Sequence[str]) -> CheckResult:
         )
     result.stats = {"shares": len(sizes), "empty shares": sizes.count(0)}
     return result
+
+
+def _informed(timeline: Timeline, client: int, called: int) -> int:
+    """When a client's list of members was last sure to be up to date; ``called`` if it may be now.
+
+    Who is frozen or cut off learns of nothing, and acts by what it knew before.
+    """
+    stale = int(LISTS_STALE * timeline.session_timeout * 1e9)
+    spans = timeline.disturbances.get(client, ())
+    return min([called, *(start for start, end in spans if start < called <= end + stale)])
 
 
 @check("ownership", finds=[UNOWNED_PARTITION, SHARED_PARTITION])

@@ -24,7 +24,7 @@ from kazoo.exceptions import (
 from kazoo.protocol.states import KeeperState
 
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retries import PAUSE
+from rumpus.recipes.requests.retries import PAUSE, started_again
 from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import LONGEST_REQUEST, Session, Unanswered, Watcher
 
@@ -116,7 +116,7 @@ class BlacklistGuard:
         self.idle.set()
 
     def start(self) -> None:
-        """Guard the client until it is stopped; does nothing if the guard runs already."""
+        """Guard the client until it is stopped for good; nothing if the guard runs already."""
         with self._starting:
             if not self._running:
                 self._running = True
@@ -135,19 +135,23 @@ class BlacklistGuard:
                 self._running = False
 
     def _guard_session(self) -> bool:
-        """Guard one session until it has ended; False when the client was stopped."""
+        """Guard one session until it has ended; False when the client was stopped for good.
+
+        A client that is started again goes on with the calls that were under way, and is granted
+        locks in a session that nobody else would guard.
+        """
         session = Session(self._client)
         try:
             while session.reconnected(Deadline(None)):
                 if self._is_named(session):
                     return True
         except ConnectionClosedError:
-            return False
+            return started_again(self._client)
         except SessionExpiredError:
             return True
         finally:
             session.close()
-        return bool(self._client.client_state != KeeperState.CLOSED)
+        return started_again(self._client)
 
     def _is_named(self, session: Session) -> bool:
         """Read the list; end the session if it is listed (True), else wait for events.

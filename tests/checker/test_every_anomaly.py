@@ -136,7 +136,7 @@ def answered(*, ended_ms=None, entered=False, released=None, gone_ms=None):
     """A holder that enters again, or releases; its session, or its node alone, ends at a time."""
     recorded = Recorded().acquire(0, 10, 0, node="/l/n-0000000001", token=1)
     if entered:
-        recorded.acquire(40, 50, 0, node="/l/n-0000000001", token=1)
+        recorded.acquire(140, 150, 0, node="/l/n-0000000001", token=1)
     if released:
         recorded.add(60, 0, "invoke", "release").add(70, 0, released, "release")
     end = None if gone_ms is None else gone_ms * 1_000_000

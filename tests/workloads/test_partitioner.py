@@ -211,6 +211,27 @@ def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
 
 
+@pytest.mark.parametrize(
+    ("frozen", "since"), [((-900, -300), -900), ((-9000, -8000), 5), ((50, 90), 5)]
+)
+def test_who_was_frozen_or_cut_off_may_know_the_members_of_before(frozen, since):
+    asked = []
+
+    def members(begun, ended):
+        asked.append((begun // MS, ended > begun))
+        return 2
+
+    parts = [(members_at_once, members), (removals_of_parts, {})]
+    spans = {0: [(frozen[0] * MS, frozen[1] * MS)]}
+    history = two_members(["a"], ["a", "b"])
+    timeline = laid_out(history, parts=parts, session_timeout=2.0)
+    vars(timeline)["disturbances"] = spans
+    check_sizes(timeline, parts=PARTS)
+    (call, _), _ = history.answered("acquire")
+    assert call.invoke.time == 5 * MS
+    assert (since, True) in asked
+
+
 @pytest.mark.parametrize(("removed", "kinds"), [(-60, ["partial-share"]), (5, []), (None, [])])
 def test_a_part_whose_node_was_gone_before_it_was_asked_for_is_not_owned(removed, kinds):
     history = two_members(["a"], ["b"])

@@ -96,8 +96,11 @@ class UsedClient(OpenClient):
         if self._workload.holding is None or f in (words.acquire, words.release):
             outcome = super().invoke(f, value)
         else:
-            with self._acting:
+            value = _with_less_time(value, _took(self._acting.acquire))
+            try:
                 outcome = super().invoke(f, value)
+            finally:
+                self._acting.release()
         if f == words.acquire and outcome.type != "fail":
             self._depth = self._depth + 1 if words.counted else 1
         elif f == words.release:
@@ -213,7 +216,7 @@ class UsedClient(OpenClient):
                 kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
 
 
-def _took(deed: Callable[[], None]) -> float:
+def _took(deed: Callable[[], object]) -> float:
     """Do something; how many seconds that took."""
     began = time.monotonic()
     deed()

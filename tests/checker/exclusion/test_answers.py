@@ -104,10 +104,19 @@ def test_what_was_entered_twice_is_released_as_often(counted, kinds):
     assert found(twice, words=Words(counted=counted)) == kinds
 
 
-@pytest.mark.parametrize(("expired", "kinds"), [(250, ["false-reentry"]), (305, []), (None, [])])
+@pytest.mark.parametrize(("expired", "kinds"), [(250, ["false-reentry"]), (405, []), (None, [])])
 def test_a_grant_whose_session_has_ended_is_not_entered_again(expired, kinds):
-    again = granted().acquire(300, 310, 0, node=NODE, token=5)
+    again = granted().acquire(400, 410, 0, node=NODE, token=5)
     assert found(again, logs(expired, expired=expired)) == kinds
+
+
+@pytest.mark.parametrize(("knows", "kinds"), [(True, ["false-reentry"]), (False, [])])
+def test_who_could_not_know_may_enter_again_unless_it_knew_that_it_was_cut_off(knows, kinds):
+    again = granted().session(210, 0, "paused").session(390, 0, "resumed")
+    if knows:
+        again.session(391, 0, "suspended", session="0x1")
+    again.acquire(400, 410, 0, node=NODE, token=5)
+    assert found(again, logs(250, expired=250)) == kinds
 
 
 def test_a_grant_of_a_new_session_is_a_new_one():

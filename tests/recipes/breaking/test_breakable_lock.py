@@ -146,3 +146,23 @@ def test_without_incarnations_a_process_that_came_back_passes_for_the_dead(crowd
         BREAKABLE_LOCKS["no-incarnation"].recipe(crowd[0], path, name="host:7") for _ in range(2)
     )
     assert dead.identity == again.identity
+
+
+def test_a_client_that_is_started_again_while_it_waits_is_guarded_in_its_next_session(
+    crowd, path, eventually
+):
+    holder, operator = (BlacklistLock(crowd[number], path, name=f"c{number}") for number in (0, 2))
+    told = threading.Event()
+    waiter = BlacklistLock(crowd[1], path, name="c1", condemned=told.set)
+    assert holder.acquire(10)
+    waiting = threading.Thread(target=waiter.acquire, args=(60,))
+    waiting.start()
+    eventually(lambda: len(crowd[2].get_children(path)) >= 2)
+    crowd[1].stop()
+    crowd[1].start()
+    holder.release()
+    waiting.join(60)
+    assert waiter.held
+    operator.blacklist(shown(crowd[2], operator, path))
+    assert told.wait(20)
+    eventually(lambda: not waiter.held)

@@ -1,6 +1,7 @@
 """How clients use a recipe where the usage says something else than usual."""
 
 import threading
+import time
 
 import msgspec
 import pytest
@@ -416,6 +417,20 @@ def test_a_client_is_not_stopped_while_it_acts():
     assert looked.wait(30)
     client.close()
     assert kazoo.calls == ["stop", "start"]
+
+
+def test_the_time_that_an_action_waits_for_another_thread_is_time_of_its_call(monkeypatch):
+    client, _, _ = used()
+    asked = []
+    monkeypatch.setattr(OpenClient, "invoke", lambda _self, f, value: asked.append((f, value)))
+    with client._acting:
+        waiting = threading.Thread(target=client.invoke, args=("work", {"timeout": 5.0}))
+        waiting.start()
+        time.sleep(0.05)
+    waiting.join(30)
+    ((f, value),) = asked
+    assert f == "work"
+    assert value["timeout"] < 4.96
 
 
 def test_a_client_authenticates_while_it_waits_or_holds():
