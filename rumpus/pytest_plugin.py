@@ -24,6 +24,8 @@ import pytest
 
 OPTIONS = ("ensemble", "seeds", "seed", "time-limit", "kazoo", "runs")
 
+_BUDGET = "--rumpus-budget"
+
 HAZARD = "rumpus_hazard"
 """The property of a test for what a trial's verdict does not count, a line each."""
 
@@ -33,6 +35,7 @@ _UNCAPTURED = pytest.StashKey[TextIO]()
 SAY_ALL = frozenset(
     {
         "rumpus.harness.ensemble.EnvironmentRefusal",
+        "rumpus.harness.run_limits.RunTooLong",
         "rumpus.nemesis.entry.PlanError",
         "rumpus.results.store_error.StoreError",
         "rumpus.trial_failed.TrialFailed",
@@ -65,6 +68,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "installed one)",
     )
     group.addoption(
+        _BUDGET,
+        type=_seconds,
+        metavar="S",
+        help="seconds of processor time that a case's simulated run may take (default: 120)",
+    )
+    group.addoption(
         "--rumpus-runs", metavar="DIR", help="where failed runs are kept (default: runs)"
     )
 
@@ -79,6 +88,13 @@ def _as_declared(name: str) -> Callable[[str], Any]:
         return argument(TRIAL_OPTIONS[name].option.values.read)(text)
 
     return read
+
+
+def _seconds(text: str) -> float:
+    """A reader of the budget's text, as ``rumpus replay`` reads it."""
+    from rumpus.argument_types import seconds  # noqa: PLC0415 - few give the option
+
+    return seconds()(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -158,19 +174,23 @@ class CaseItem(pytest.Item):
         """Read the case; one that is known to fail is expected to."""
         from rumpus.campaigns.case import load_case  # noqa: PLC0415 - as above
         from rumpus.results.escapes import escaped  # noqa: PLC0415 - as above
+        from rumpus.trial_failed import TrialFailed  # noqa: PLC0415 - as above
 
         self._case = load_case(self.path)
         if self._case.known:
             reason = escaped(self._case.upstream or "the case says that it is known")
-            self.add_marker(pytest.mark.xfail(strict=True, reason=reason))
+            # What ends a run, or refuses it, is not the failure that is known.
+            self.add_marker(pytest.mark.xfail(strict=True, reason=reason, raises=TrialFailed))
 
     def runtest(self) -> None:
         """Perform the case's run.
 
         Raises:
             TrialFailed: a promise was broken, or nobody can tell.
+            RunTooLong: a simulated run takes longer than it may.
         """
         from rumpus.campaigns.replaying import replay  # noqa: PLC0415 - as above
+        from rumpus.harness.run_limits import RUN_S, for_seconds  # noqa: PLC0415 - as above
 
         options = ("ensemble", "kazoo")
         given = {
@@ -178,7 +198,11 @@ class CaseItem(pytest.Item):
             for name in options
             if (value := self.config.getoption(f"--rumpus-{name}")) is not None
         }
-        with _watched(self.config, self.name):
+        budget = self.config.getoption(_BUDGET)
+        with (
+            _watched(self.config, self.name),
+            for_seconds(RUN_S if budget is None else budget, _BUDGET),
+        ):
             replayed = replay(self._case, **given)
         self.user_properties += [
             ("rumpus_outcome", replayed.verdict),

@@ -30,7 +30,7 @@ from rumpus.harness.links.links import Links
 from rumpus.harness.links.wire_tap import WireLog
 from rumpus.harness.memory import allowed, scarce
 from rumpus.harness.run import Branch, Nemesis, Run, Status
-from rumpus.harness.run_limits import RunTooLong, longest, too_long
+from rumpus.harness.run_limits import ended, longest
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.mailbox import SimMailbox
@@ -275,7 +275,7 @@ def perform_simulated(
         except OutOfMemory:
             raise MemoryError from None
         except OutOfTime:
-            raise RunTooLong(too_long(longest())) from None
+            raise ended() from None
         finally:
             simulator.close()
 

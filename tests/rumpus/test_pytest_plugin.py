@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rumpus.harness.run_limits import RUN_S
 from rumpus.pytest_plugin import _kazoo
 from tests.rumpus.campaigns.conftest import DEADLOCK
 from tests.sampling import one_in
@@ -248,6 +249,35 @@ def test_cases_are_tests(pytest_in, tmp_path):
     assert "unknown recipe 'none'" in done.stdout
     assert "https://example.org/7" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_case_that_asks_for_a_huge_run_is_ended(pytest_in, tmp_path, known):
+    document = json.loads(DEADLOCK) | {"known": known}
+    document["settings"] |= {"recipe": "fair", "time_limit": 600_000}
+    (tmp_path / "long.case.json").write_text(json.dumps(document))
+    done = pytest_in("", "--rumpus-budget", "2", "-rA")
+    assert re.search(r"^FAILED long\.case\.json", done.stdout, re.MULTILINE)
+    words = "ended after 2 s: there was no more time for it (--rumpus-budget gives more)"
+    assert words in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "run.py" not in done.stdout
+
+
+def test_without_the_option_a_case_may_take_as_long_as_when_it_is_replayed(pytest_in, tmp_path):
+    (tmp_path / "fast.case.json").write_text(DEADLOCK)
+    conftest = """
+        from rumpus.campaigns import replaying
+        from rumpus.harness.run_limits import longest
+
+        def replay(case, **given):
+            raise AssertionError(f"{longest()} s")
+
+        replaying.replay = replay
+        """
+    (tmp_path / "conftest.py").write_text(textwrap.dedent(conftest))
+    assert f"{RUN_S} s" in pytest_in("").stdout
+    assert "7.0 s" in pytest_in("", "--rumpus-budget", "7s").stdout
 
 
 def test_a_trial_without_kazoo_has_no_property_of_it():
