@@ -27,6 +27,7 @@ from typing import Any
 import msgspec
 
 from rumpus.checker.bounds import LONGEST_S
+from rumpus.checker.untrusted_file import UnfitFile, in_utf8, read_regular
 from rumpus.nemesis.entry import Entry, PlanError, one_of
 from rumpus.nemesis.registry import FAULTS, fault_of
 from rumpus.nemesis.targets import Targets
@@ -35,6 +36,8 @@ VERSION = 1
 
 MOST_ENTRIES = 100_000
 """Faults of a plan: a week of load has 60,000 of the usual ones."""
+LARGEST = 64 << 20
+"""Bytes of a plan's file: one of `MOST_ENTRIES` faults has about 30 million."""
 MOST_PAIRS = 1_000_000
 """Pairs of faults in force at once: each is looked at. 1,000 faults at once have half a million."""
 
@@ -76,10 +79,14 @@ def load_plan(
     """Read a plan from a file and check it against the run it is meant for.
 
     Raises:
-        PlanError: the file cannot be read, is malformed or asks for something impossible.
+        PlanError: the file cannot be read, is no regular file or too large, is malformed, or asks
+            for something impossible.
     """
     try:
-        document = path.read_bytes()
+        document = read_regular(path, LARGEST)
+    except UnfitFile as unfit:
+        why = f"not a fault plan: {unfit.why}; {unfit.remedy}"
+        raise PlanError(f"{in_utf8(path)}: {why}") from unfit
     except OSError as error:
         raise PlanError(f"{path}: the fault plan cannot be read: {error.strerror}") from error
     return decode_plan(

@@ -1,4 +1,6 @@
 import json
+import os
+import re
 from itertools import permutations
 
 import pytest
@@ -205,6 +207,22 @@ def test_an_error_names_the_file_the_entry_the_field_and_what_is_allowed(raw, me
 def test_a_file_that_is_not_there_is_a_plan_error(tmp_path):
     with pytest.raises(PlanError, match=r"nowhere\.json: the fault plan cannot be read: No such"):
         load_plan(tmp_path / "nowhere.json", **SIZE)
+
+
+def test_what_is_no_file_or_has_no_end_is_a_plan_error_at_once(tmp_path):
+    pipe, endless, sparse = (tmp_path / f"{name}.json" for name in ("pipe", "endless", "sparse"))
+    os.mkfifo(pipe)
+    endless.symlink_to("/dev/zero")
+    with sparse.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, why in [
+        (pipe, "it is a pipe or a device; name a file"),
+        (endless, "it is a pipe or a device; name a file"),
+        (tmp_path, "it is a directory; name a file"),
+        (sparse, "it has 1,099,511,627,776 bytes, and such a file has at most 67,108,864"),
+    ]:
+        with pytest.raises(PlanError, match=re.escape(f"{path}: not a fault plan: {why}")):
+            load_plan(path, **SIZE)
 
 
 @pytest.mark.parametrize(
