@@ -89,7 +89,8 @@ def _measure(path: Path, record: TrackRecord, performers: Performers, budget: fl
             def show(explored: Exploration, flaw: Flaw = flaw) -> None:
                 line.show(Text(f"{flaw.record.case}: {explored.runs} runs"))
 
-            chosen = {key: case.settings[key] for key in ("workload", "recipe")}
+            # A case without a recipe means the workload's first, whatever the project's default.
+            chosen = {key: case.settings.get(key) for key in ("workload", "recipe")}
             settings = names_here().settings_of(
                 {"argv": (), "ensemble": "sim", "time_limit": LOAD_S, "fixed": (), **chosen}
             )

@@ -64,6 +64,22 @@ def test_what_is_measured_is_kept_and_not_measured_again(rumpus, record, monkeyp
     assert asked == [("priority-queue", "kazoo", "out-of-order", 20)]
 
 
+def test_a_case_without_a_recipe_is_measured_with_the_first(rumpus, record, monkeypatch):
+    case = record.parent / CASE
+    changed = json.loads(case.read_text())
+    del changed["settings"]["recipe"]
+    case.write_text(json.dumps(changed))
+    asked = []
+
+    def measured(_case, settings, *_performers, **_options):
+        asked.append((settings.workload, settings.recipe))
+        return (Sight(runs=4, cpu_seconds=6.0, seen=True),)
+
+    monkeypatch.setattr(track_record_command, "first_sights", measured)
+    assert rumpus("track-record", "--measure", "--jobs", 1).code == 0
+    assert asked == [("priority-queue", None)]
+
+
 def test_without_a_record_it_says_what_is_missing(rumpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answer = rumpus("track-record")
