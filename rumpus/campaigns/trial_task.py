@@ -14,7 +14,8 @@ import msgspec
 
 from rumpus.checker.history import History, load_began
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome
-from rumpus.nemesis.plan import VERSION, FaultPlan
+from rumpus.nemesis.entry import PlanError
+from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.results.figures import figures
 from rumpus.results.fingerprint import Fingerprint, fingerprint
 from rumpus.results.record import RunRecord
@@ -190,7 +191,7 @@ def outcome_of(
         cpu_seconds: a function that says how much processor time the run has taken.
 
     Raises:
-        UsageError: the run's description has no fault plan as its plan.
+        UsageError: the plan in the run's description is none, or could not be performed.
     """
     record, timeline, verdict = judgement
     history = timeline.history
@@ -213,13 +214,21 @@ def outcome_of(
 
 
 def _plan_of(record: RunRecord) -> FaultPlan:
-    """The faults of a run; none if it had no plan."""
+    """The faults of a run; none if it had no plan. No run has one that it could not perform."""
     if record.plan is None:
         return FaultPlan(version=VERSION)
     try:
-        return msgspec.convert(record.plan, FaultPlan)
-    except msgspec.ValidationError as error:
+        plan = msgspec.convert(record.plan, FaultPlan)
+        validate(
+            plan,
+            nodes=record.nodes,
+            clients=record.clients,
+            time_limit=record.time_limit,
+            source="its plan",
+        )
+    except (msgspec.ValidationError, PlanError) as error:
         raise UsageError(f"the plan in the run's description is none: {error}") from error
+    return plan
 
 
 def _seen(judgement: Judgement) -> Sequence[Seen]:

@@ -6,6 +6,7 @@ import pytest
 from rumpus.campaigns import reproducing, shrinking
 from rumpus.campaigns.trial_task import TrialTask
 from rumpus.command_line import main
+from rumpus.results.seal import seal
 from tests.rumpus.campaigns.conftest import deadlocked
 from tests.sampling import one_in
 
@@ -48,6 +49,26 @@ def test_a_failure_that_is_not_seen_again_is_said_and_left_open(failed_run, monk
     assert "this does not clear the recipe" in told.out
     assert main([*words, "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["reproduced"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"at": 1e308}, 'field "at" is 1e+308; it is not from 0 to'),
+        ({"kind": "nope"}, 'field "kind" is "nope"; allowed are'),
+        ({"duration": -1.0}, 'field "duration" is -1'),
+        ({"targets": {"names": ["n99"]}}, "n99"),
+    ],
+)
+def test_a_run_whose_plan_could_not_be_performed_is_refused(failed_run, changes, said, capsys):
+    record = json.loads((failed_run / "test.json").read_text())
+    record["plan"]["entries"][0] |= changes
+    (failed_run / "test.json").write_text(json.dumps(record))
+    seal(failed_run)
+    assert main(["reproduce", str(failed_run), "--tries", "1", "--shrink", "0"]) == 2
+    told = capsys.readouterr().err
+    assert "the plan in the run's description is none: its plan: entry " in told
+    assert said in told
 
 
 @pytest.mark.parametrize(
