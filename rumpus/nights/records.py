@@ -5,7 +5,8 @@ The performing of a night makes these, the store (``memory.store``) keeps them, 
 """
 
 import hashlib
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -28,6 +29,36 @@ Role = Literal["case", "canary", "run", "again", "command"]
 mistake must be caught. ``run``: a recipe is on trial. ``again``: a run is performed a second time,
 to see that it is the same. ``command``: not a run, but a command of the night's file.
 """
+
+
+_LONG: Final = re.compile(rb"[0-9]{19}")
+"""What every document has that has a whole number of more than 64 bits."""
+
+
+def bounded_json(text: bytes, kind: Any) -> Any:
+    """A night, or a part of what is known of one, of its JSON.
+
+    JSON has whole numbers of any length, and SQLite and MessagePack have not. No night has one
+    that takes more than 64 bits.
+
+    Args:
+        text: the JSON.
+        kind: what it is decoded as.
+
+    Raises:
+        msgspec.MsgspecError, UnicodeError, RecursionError: it is no such value.
+    """
+    if _LONG.search(text):
+        places = [msgspec.json.decode(text)]
+        while places:
+            value = places.pop()
+            if isinstance(value, dict):
+                places += value.values()
+            elif isinstance(value, list):
+                places += value
+            elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise msgspec.ValidationError("a whole number in it has more than 64 bits")
+    return msgspec.json.decode(text, type=kind)
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -24,7 +24,7 @@ from rumpus.nights.documents.outputs import OUTPUT, write_outputs
 from rumpus.nights.documents.summary import headline
 from rumpus.nights.memory.store import Store
 from rumpus.nights.night_notes import code_of
-from rumpus.nights.records import NightRow
+from rumpus.nights.records import NightRow, bounded_json
 from rumpus.results.atomic_file import inside
 from rumpus.results.untrusted_file import read_regular
 from rumpus.runs.shard import shard_of
@@ -70,7 +70,7 @@ def load_night(path: Path) -> NightDocument:
         version = msgspec.json.decode(text, type=_Kind).version
         if version != VERSION:
             raise UsageError(f"{path}: has version {version}; this program reads {VERSION}")
-        document = msgspec.json.decode(text, type=NightDocument)
+        document: NightDocument = bounded_json(text, NightDocument)
         for each in document.failures:
             if each.failure.case is not None:
                 each.failure.case.task()

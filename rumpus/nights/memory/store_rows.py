@@ -9,7 +9,7 @@ import msgspec
 from rumpus.campaigns.case import Case, decode_case
 from rumpus.campaigns.looks import Look
 from rumpus.nights.memory.evidence import Moments
-from rumpus.nights.records import FailureRow, NightRow, Role, RunRow
+from rumpus.nights.records import FailureRow, NightRow, Role, RunRow, bounded_json
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.usage_error import UsageError
 
@@ -121,7 +121,7 @@ def from_json(text: Any, kind: Any) -> Any:
     Raises:
         msgspec.MsgspecError, UnicodeError, RecursionError: it is no such value.
     """
-    return msgspec.json.decode(str(text), type=kind)
+    return bounded_json(str(text).encode(), kind)
 
 
 def compact(value: Any) -> str:

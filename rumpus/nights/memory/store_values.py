@@ -52,6 +52,10 @@ _SOUND: Final[Mapping[str, tuple[Sequence[str], str]]] = {
         [_is_text("outcome"), _is_count("runs"), _is_real("seconds", "0", f"{_LONGEST_S}")],
         f"outcomes are text, {_COUNTS}, and seconds are at most 10^12",
     ),
+    "failures": (
+        [_is_text("identifier"), "typeof(kept_case) IN ('null', 'text')"],
+        "names and cases are text",
+    ),
     "sightings": ([_is_count("runs")], _COUNTS),
     "figure_sums": (
         [

@@ -238,6 +238,11 @@ def test_of_what_lies_beside_a_part_only_cases_are_brought_along(parts, store, t
         (lambda told: told | {"night": {}}, "not what"),
         (lambda told: [told], "not what"),
         (lambda _: {"night": {}}, "has version 0"),
+        (lambda told: told | {"night": told["night"] | {"seed": 2**63}}, "64 bits"),
+        (
+            lambda told: told | {"night": told["night"] | {"asked": {"a": [{"b": -(10**400)}]}}},
+            "a whole number in it has more than 64 bits",
+        ),
     ],
 )
 def test_a_malformed_night_is_refused(tmp_path, change, words):

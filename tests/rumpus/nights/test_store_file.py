@@ -391,6 +391,8 @@ def test_a_pipe_is_refused_before_anybody_waits_for_it(tmp_path):
         ("batches SET role = x'00'", "batches"),
         ("subjects SET key = CAST(key AS BLOB)", "subjects"),
         ("sources SET source = x'00'", "sources"),
+        ("failures SET kept_case = CAST('{}' AS BLOB)", "failures .* cases are text"),
+        ("failures SET identifier = CAST(identifier AS BLOB)", "failures"),
     ],
 )
 def test_counts_and_sums_that_no_program_writes_are_damage(path, change, words, write):
@@ -404,6 +406,27 @@ def test_counts_and_sums_that_no_program_writes_are_damage(path, change, words, 
         Store.opened(path, write=write),
     ):
         pass
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**400])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("asked", '{{"worlds": [{{"a": {}}}]}}'),
+        ("counts", '{{"runs": {}}}'),
+        ("troubles", '[{{"kind": "world", "what": "", "runs": {}}}]'),
+    ],
+)
+def test_a_number_that_nothing_can_keep_is_damage(path, column, value, number):
+    oldest(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE nights SET {column} = ?", [value.format(number)])
+    with Store.opened(path) as store, pytest.raises(UnreadableRun, match="more than 64 bits"):
+        store.nights()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE nights SET {column} = ?", [value.format(2**63 - 1)])
+    with Store.opened(path) as store:
+        assert store.nights()
 
 
 @pytest.mark.parametrize("write", [True, False])
