@@ -5,7 +5,7 @@ import time
 from collections import Counter, deque
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
@@ -25,11 +25,15 @@ _LARGEST: Final = 1 << 23  # bytes of test.json and results.json
 _LAST: Final = 12
 
 
+_Number = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+"""A process, or nanoseconds. JSON has numbers of any length; no run has one beyond these."""
+
+
 class _Record(msgspec.Struct):
-    process: int | str
+    process: _Number | str
     type: str
     f: str
-    time: int
+    time: _Number
     value: msgspec.Raw = msgspec.Raw(b"null")
 
 

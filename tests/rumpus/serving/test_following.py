@@ -95,12 +95,16 @@ def test_a_run_of_which_nothing_is_heard_is_not_followed(run):
 @pytest.mark.parametrize(
     "text",
     ["{}\n", "nonsense\n", '{"process": "nemesis", "type": "info", "f": "start", "time": 1}\n',
-     "[" * 100_000 + "\n", "\x00\n", line("nemesis", "info", "start", 1, [1])],
+     "[" * 100_000 + "\n", "\x00\n", line("nemesis", "info", "start", 1, [1]),
+     line(0, "ok", "acquire", 10**400), line(0, "ok", "acquire", -(2**63)),
+     line(10**400, "ok", "acquire", 1)],
 )  # fmt: skip
 def test_what_is_no_record_is_left_out(run, text):
     add(run, text)
     add(run, line(0, "ok", "acquire", 5))
-    assert Follower(run).progress().ended == {"ok": 1}
+    told = Follower(run).progress()
+    assert told.ended == {"ok": 1}
+    assert told.seconds == 0
 
 
 def test_another_history_in_its_place_is_read_from_its_beginning(run):
