@@ -158,7 +158,7 @@ class Answers:
         if found is None:
             return _missing()
         size, pieces = found
-        kind, policy = kind_of(path)
+        kind, policy = await run_in_threadpool(kind_of, path)
         headers = {**_HEADERS, "content-length": str(size)}
         headers |= {"content-security-policy": policy} if policy else {}
         if kind == "application/octet-stream":

@@ -9,8 +9,8 @@ from typing import BinaryIO, Final, NamedTuple
 from urllib.parse import quote
 
 from rumpus.checker.untrusted_file import UnfitFile, open_regular
-from rumpus.nights.pages.rendering import PACKAGE as PAGES
 from rumpus.results.reports.assets import asset, hashed
+from rumpus.runs.made_here import is_written_here
 
 _PIECE: Final = 1 << 16
 MOST_ENTRIES: Final = 500
@@ -20,15 +20,20 @@ _TEXT: Final = frozenset(
     {".csv", ".edn", ".json", ".jsonl", ".log", ".md", ".toml", ".txt", ".xml"}
 )
 
-ASLEEP: Final = (
-    "sandbox allow-scripts; default-src 'none'; "
-    f"script-src '{hashed(asset('report.js'))}' '{hashed(asset('pages.js', package=PAGES))}'; "
-    "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-)
-"""The policy of pages that others made.
+_SHOWN: Final = "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
-They are of no origin, can ask nobody for anything, and run no script but those of our reports and
-of our pages of nights.
+REPORT: Final = (
+    "sandbox allow-scripts; default-src 'none'; "
+    f"script-src '{hashed(asset('report.js'))}'; {_SHOWN}"
+)
+"""The policy of a report that was written here: it is of no origin, can ask nobody for anything,
+and runs no script but its own."""
+
+STRANGE: Final = f"sandbox; default-src 'none'; {_SHOWN}"
+"""The policy of all other pages, which others may have made.
+
+They run no script at all. Where scripts are allowed, a page may also lead the browser elsewhere by
+itself (``<meta http-equiv="refresh">``), which nothing else in a policy forbids.
 """
 
 
@@ -59,9 +64,14 @@ def inside(root: Path, place: str) -> Path | None:
 
 
 def kind_of(path: Path) -> tuple[str, str]:
-    """The media type of a file by its name, and the policy of a page; empty: it is none."""
+    """The media type of a file by its name, and the policy of a page; empty: it is none.
+
+    Raises:
+        UnreadableRun: the user's file that tells what was written here cannot be read.
+    """
     if path.suffix == ".html":
-        return "text/html; charset=utf-8", ASLEEP
+        policy = REPORT if is_written_here(path.parent, path.name) else STRANGE
+        return "text/html; charset=utf-8", policy
     if path.suffix in _TEXT:
         return "text/plain; charset=utf-8", ""
     return "application/octet-stream", ""

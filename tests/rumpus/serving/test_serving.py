@@ -17,6 +17,7 @@ from docs.generators.ten_nights import make_nights
 from rumpus.nights.memory.store import Store
 from rumpus.nights.records import NightRow
 from rumpus.results.reports.assets import asset, hashed
+from rumpus.runs.made_here import note_written
 from rumpus.serving.application import Answers, KnownHosts, application
 from rumpus.serving.bounded_server import bounded
 from rumpus.serving.served_files import inside, listed, newest_runs, opened
@@ -159,9 +160,7 @@ def test_files_of_runs_are_served_as_what_they_are(ask, place):
     assert "<b>fair" not in page
     assert 'href="a%20b%23%3F%3A%3Ci%3E.txt"' in page
     assert ask("/runs/latest/a%20b%23%3F%3A%3Ci%3E.txt").text == "odd"
-    policy = ask("/runs/latest/report.html").headers["content-security-policy"]
-    ours = hashed(asset("report.js"))
-    assert policy.startswith(f"sandbox allow-scripts; default-src 'none'; script-src '{ours}'")
+    assert ask("/runs/latest/report.html").text == "<script>alert(1)</script>"
     assert ask("/runs/latest/history.jsonl").headers["content-type"].startswith("text/plain")
     assert ask("/runs/latest/bundle.zip").headers["content-disposition"] == "attachment"
     assert ask("/runs/latest").headers["location"] == "./latest/"
@@ -169,6 +168,27 @@ def test_files_of_runs_are_served_as_what_they_are(ask, place):
         headers = ask(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
+
+
+def test_only_a_report_that_was_written_here_runs_its_scripts(ask, place):
+    def policy(name="report.html"):
+        return ask(f"/runs/lock/1/{name}").headers["content-security-policy"].split("; ")
+
+    run = place / "lock" / "1"
+    run.mkdir(parents=True)
+    leads_away = '<meta http-equiv="refresh" content="0; url=https://example.org/">'
+    for name in ("report.html", "other.html"):
+        (run / name).write_text(leads_away)
+        # Without `allow-scripts` nothing on a page acts by itself, a refresh neither.
+        assert {"sandbox", "default-src 'none'"} <= set(policy(name))
+        assert not any("script" in each for each in policy(name))
+    (run / "report.html").write_text("<p>made here</p>")
+    note_written(run)
+    ours = {"sandbox allow-scripts", f"script-src '{hashed(asset('report.js'))}'"}
+    assert ours | {"default-src 'none'"} <= set(policy())
+    assert "sandbox" in policy("other.html")
+    (run / "report.html").write_text(leads_away)
+    assert "sandbox" in policy()
 
 
 def test_a_file_that_grows_is_served_as_long_as_it_was(tmp_path):
