@@ -8,7 +8,6 @@ from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import NODE, image_tag
 from rumpus.harness.docker.leftovers import find_leftovers
-from rumpus.harness.docker.probe import probe_engine
 from rumpus.harness.docker.systems import SYSTEMS
 from rumpus.harness.ensemble import Availability
 from rumpus.harness.zookeeper_versions import DEBIAN_RELEASES, USUAL_VERSION
@@ -29,11 +28,6 @@ def look_at_engine(say: Callable[..., bool]) -> None:
     _docker(connect(), say)
     for name, found in _docker_faults().items():
         say(good=found.available, what=name, detail=found.why or FAULTS[name].summary)
-    needed = {fault.needs for fault in FAULTS.values()}
-    for name, found in probe_engine().items():
-        if name not in needed:
-            detail = found.why or "would be possible between servers; no fault here needs it"
-            say(good=found.available, what=name, detail=detail)
 
 
 def _docker_faults() -> dict[str, Availability]:

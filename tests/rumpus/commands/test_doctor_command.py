@@ -39,8 +39,9 @@ def test_with_an_engine_it_tells_of_image_leftovers_and_every_fault(rumpus, tmp_
 @pytest.mark.docker
 def test_it_tells_what_the_host_allows_between_servers_and_what_it_lacks(rumpus, tmp_path):
     lines = rumpus("doctor", "--runs", tmp_path).out.splitlines()
-    (delay,) = [line for line in lines if " delay " in line]
-    assert delay.startswith("✔") or "needs a kernel with netfilter's queues" in delay
+    for kind in ("packet-delay", "follower-lag"):
+        (line,) = [line for line in lines if f" {kind} " in line]
+        assert line.startswith("✔") or "needs a kernel with netfilter's queues" in line
     assert any(line.startswith("✔ packet-loss ") for line in lines)
 
 
