@@ -55,12 +55,22 @@ class Interruption:
 
     @contextmanager
     def passed_on(self) -> Iterator[None]:
-        """Deliver the signal once more at the end of the block, to whoever handles it there.
+        """End the block by a signal, and deliver it once more, to whoever handles it there.
 
-        Ctrl-C then raises ``KeyboardInterrupt``, unless the program handles it in another way.
+        Within the block the first one raises ``KeyboardInterrupt``, but where it is listened to: so
+        what the block has made is removed also if a signal would end the process. At the end Ctrl-C
+        raises ``KeyboardInterrupt``, unless the program handles it in another way.
         """
+
+        def cut_off(number: int, *_: Any) -> None:
+            first, self._requested, self._signal = not self._requested, True, number
+            _come.append(number)
+            if first:
+                raise KeyboardInterrupt
+
         try:
-            yield
+            with _handling(cut_off):
+                yield
         finally:
             if self._signal is not None:
                 signal.raise_signal(self._signal)

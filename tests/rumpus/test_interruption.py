@@ -1,6 +1,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -89,3 +91,28 @@ def test_on_another_thread_signals_are_left_alone():
     thread.start()
     thread.join()
     assert seen == [earlier]
+
+
+BEYOND = """
+import sys, time
+from rumpus.interruption import Interruption
+from rumpus.harness.scratch import scratch
+
+interruption = Interruption()
+with interruption.passed_on(), scratch("run"):
+    with interruption.listening(print):
+        pass
+    print("judging", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_a_block_has_made_is_removed_before_a_signal_ends_the_process(number, tmp_path):
+    words = [sys.executable, "-c", BEYOND]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, text=True) as process:
+        assert process.stdout.readline() == "judging\n"
+        process.send_signal(number)
+        assert process.wait(30) in (-number, 130, 1)
+    assert [*tmp_path.glob("rumpus-*")] == []
