@@ -31,7 +31,14 @@ from rumpus.harness.zookeeper_versions import USUAL_VERSION
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
-from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND, register
+from rumpus.nemesis.registry import (
+    EVERYWHERE,
+    FAULTS,
+    SIMULATED,
+    SOUND,
+    availability,
+    register,
+)
 from rumpus.nemesis.swarm import swarm_plan
 from rumpus.project_names import find_modules, references_of, working_directory
 from rumpus.recipes.contests.interfaces import Recipe, client_image_of, system_of
@@ -130,10 +137,12 @@ class PreparedRun:
             {} if settings.patch is None else patched_modules(Path(settings.patch), settings.kazoo)
         )
         usual = {"sim": SIMULATED, "services": OF_CLIENTS}.get(choice.kind, EVERYWHERE)
-        if settings.nodes == 1 and self._system != ZOOKEEPER:
-            usual = tuple(kind for kind in usual if kind != "partition")
         if settings.swarm is not None and choice.kind == "sim":
             usual = SOUND
+        elif settings.swarm is not None and settings.nemesis is None and choice.kind == "docker":
+            usual = _sound_here(self._system) or usual
+        if settings.nodes == 1 and self._system != ZOOKEEPER:
+            usual = tuple(kind for kind in usual if kind != "partition")
         own = [fault.kind for fault in self._own_faults]
         if plan is None:
             self._plan = _plan(settings, self.workload, self.seed, usual, own)
@@ -438,6 +447,23 @@ def _check_action(
             f"{workload.name} / {name} does not know for how long it holds, so it takes no "
             "--guard: use a recipe that prevents stale-belief"
         )
+
+
+def _sound_here(system: str) -> tuple[str, ...]:
+    """The kinds of fault that swarm runs on real servers draw from: what this host allows.
+
+    None of them if there is no engine, or no image yet, with which that could be tried.
+    """
+    from rumpus.harness.docker.ensemble import DockerEnsemble  # noqa: PLC0415 - slow to import
+
+    ensemble = DockerEnsemble("probe", system=system)
+    try:
+        allowed = availability(ensemble.probe(), "docker")
+    finally:
+        ensemble.tear_down()
+    if not allowed["kill"].available:
+        return ()
+    return tuple(kind for kind in SOUND if allowed[kind].available)
 
 
 def _plan(

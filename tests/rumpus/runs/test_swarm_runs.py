@@ -1,4 +1,4 @@
-"""Swarm runs in the simulation: what is recorded, and that the command repeats them."""
+"""Swarm runs: what they draw from, what is recorded, and that the command repeats them."""
 
 import json
 import shlex
@@ -7,7 +7,11 @@ import pytest
 
 import rumpus
 from rumpus.command_line import main
+from rumpus.harness.docker.probe import CAPABILITIES
+from rumpus.harness.ensemble import Availability
+from rumpus.nemesis.registry import FAULTS, SOUND
 from rumpus.nemesis.swarm import PROFILES
+from rumpus.runs.performing import _sound_here
 
 SECONDS = "4"
 
@@ -125,3 +129,21 @@ def test_what_cannot_be_is_refused(words, why, tmp_path, capsys):
 def test_an_unknown_profile_is_refused_in_python(tmp_path):
     with pytest.raises(rumpus.UsageError, match=f"there are {', '.join(PROFILES)}"):
         rumpus.run("lock", swarm="mild", runs=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("system", "lacking", "drawn", "not_drawn"),
+    [
+        ("zookeeper", (), {"kill", "follower-lag", "power-off", "client-request"}, {"clock-skew"}),
+        ("zookeeper", ("delay",), {"kill", "power-off"}, {"follower-lag"}),
+        ("redis-sentinel", (), {"kill", "pause"}, {"follower-lag", "power-off", "client-request"}),
+        ("zookeeper", CAPABILITIES, set(), set(FAULTS)),
+    ],
+)
+def test_on_real_servers_a_swarm_draws_from_what_the_host_allows(
+    monkeypatch, system, lacking, drawn, not_drawn
+):
+    found = {each: Availability(each not in lacking) for each in CAPABILITIES}
+    monkeypatch.setattr("rumpus.harness.docker.ensemble.probe_engine", lambda: found)
+    kinds = {*_sound_here(system)}
+    assert drawn <= kinds <= {*SOUND} - not_drawn
