@@ -96,7 +96,8 @@ class UsedClient(OpenClient):
         if self._workload.holding is None or f in (words.acquire, words.release):
             outcome = super().invoke(f, value)
         else:
-            value = _with_less_time(value, _took(self._acting.acquire))
+            if not self._acting.acquire(blocking=False):
+                value = _with_less_time(value, _took(self._acting.acquire))
             try:
                 outcome = super().invoke(f, value)
             finally:
