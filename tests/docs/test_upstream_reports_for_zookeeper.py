@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -74,4 +75,5 @@ def fails_as_reported(report, place, variables):
     assert done.returncode == 1, done.stdout
     words = (FOLDER / f"{report}.md").read_text().splitlines()
     (said,) = [line for line in words if line.startswith("E   ")]
-    assert said in done.stdout
+    # How many elections there were, and so the epochs, is a matter of the host.
+    assert re.search(re.sub(r"\d+", r"\\d+", re.escape(said)), done.stdout), done.stdout
